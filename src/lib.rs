@@ -1,0 +1,3 @@
+//! Notify-only hooks.
+mod moment;
+mod escape;
