@@ -1,3 +1,4 @@
 //! Notify-only hooks.
 mod moment;
 mod escape;
+mod report;

@@ -1,0 +1,321 @@
+//! What can go wrong with a hook or with the file, as data, and the sentence for each.
+//!
+//! The only place with text for people. A report names the moment, the program as the file wrote it and what happened;
+//! there is no field that could hold an argument, a value of the environment, a tool's name or a hook's output
+//! (SPEC 6.2).
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::sys::signal::Signal;
+
+use crate::escape::{escaped, quoted};
+use crate::moment::Moment;
+
+/// The longest text of a report in bytes: with the command's prefix and a newline it is a line of 4,096 (SPEC 6.4).
+const LONGEST: usize = 4096 - "bravebot-hooks: \n".len();
+
+/// One failure: of one hook, or one problem of the file. Success has no report (SPEC 6.1).
+///
+/// Its [`Display`](fmt::Display) is one line for people, without a newline, of at most 4,079 bytes, in which control
+/// characters, escapes, bidirectional controls and invalid UTF-8 are escaped (SPEC 6.4). There is nothing in it to
+/// branch on: a hook decides nothing (SPEC 7.1).
+#[derive(Clone, Debug)]
+pub struct Report {
+    hook: Option<(Moment, Arc<str>)>,
+    failure: Failure,
+}
+
+impl Report {
+    pub(crate) fn of_hook(moment: Moment, program: Arc<str>, failure: Failure) -> Report {
+        Report { hook: Some((moment, program)), failure }
+    }
+
+    pub(crate) fn of_file(text: impl fmt::Display) -> Report {
+        Report { hook: None, failure: Failure::File(text.to_string()) }
+    }
+
+    pub(crate) fn of_log(text: impl fmt::Display) -> Report {
+        Report { hook: None, failure: Failure::Log(text.to_string()) }
+    }
+
+    /// The moment of the hook that failed; `None` for a problem of the file or of the log.
+    pub fn moment(&self) -> Option<Moment> {
+        self.hook.as_ref().map(|(moment, _)| *moment)
+    }
+
+    /// The program of the hook that failed, as the file wrote it, escaped for people (SPEC 6.4).
+    pub fn program(&self) -> Option<String> {
+        self.hook.as_ref().map(|(_, program)| escaped(program.as_bytes()))
+    }
+
+    pub(crate) fn program_unescaped(&self) -> Option<&str> {
+        self.hook.as_ref().map(|(_, program)| &**program)
+    }
+
+    pub(crate) fn failure(&self) -> &Failure {
+        &self.failure
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = match &self.hook {
+            Some((moment, program)) => format!("{moment} hook {} {}", quoted(program.as_bytes()), self.failure),
+            None => self.failure.to_string(),
+        };
+        if line.len() > LONGEST {
+            line.truncate(line.floor_char_boundary(LONGEST - '…'.len_utf8()));
+            line.push('…');
+        }
+        f.write_str(&line)
+    }
+}
+
+/// What happened; the variants are in the order of SPEC 6.1.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    NotStarted(StartError),
+    /// The bound in seconds, and whether the hook's process ended when it was killed.
+    TimedOut {
+        seconds: u64,
+        ended: bool,
+    },
+    Killed(i32),
+    Exited(i32),
+    LeftRunning,
+    File(String),
+    Log(String),
+}
+
+impl Failure {
+    /// The word of the turn log (SPEC 8.5).
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Failure::NotStarted(_) => "not-started",
+            Failure::TimedOut { .. } => "timed-out",
+            Failure::Killed(_) => "killed",
+            Failure::Exited(_) => "exited",
+            Failure::LeftRunning => "left-running",
+            Failure::File(_) => "file",
+            Failure::Log(_) => "log",
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::NotStarted(error) => write!(f, "could not be started: {error}"),
+            Failure::TimedOut { seconds, ended: true } => {
+                write!(f, "was still running after {seconds} s and was stopped")
+            }
+            Failure::TimedOut { seconds, ended: false } => {
+                write!(f, "was still running after {seconds} s and could not be killed")
+            }
+            Failure::Killed(signal) => write!(f, "was killed by {}", signal_name(*signal)),
+            Failure::Exited(status) => write!(f, "exited with status {status}"),
+            Failure::LeftRunning => f.write_str("ended but left processes behind, which were killed"),
+            Failure::File(text) | Failure::Log(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The name of a signal: `SIGSEGV`, `SIGRTMIN+3`; a number where there is none.
+pub(crate) fn signal_name(signal: i32) -> String {
+    let first_real_time = nix::libc::SIGRTMIN();
+    match Signal::try_from(signal) {
+        Ok(signal) => signal.as_str().to_owned(),
+        Err(_) if signal >= first_real_time => format!("SIGRTMIN+{}", signal - first_real_time),
+        Err(_) => format!("signal {signal}"),
+    }
+}
+
+/// Why a hook could not be started; each is told apart (SPEC 6.2).
+#[derive(Clone, Debug)]
+pub(crate) enum StartError {
+    /// No absolute entry of `PATH` has it; the path is one that was found but is not executable.
+    NotInPath {
+        not_executable: Option<PathBuf>,
+    },
+    NoSuchFile,
+    NoInterpreter,
+    NotAProgram,
+    IsDirectory,
+    NotPermitted,
+    TooBig,
+    Busy,
+    /// The turn's directory, never the program (SPEC 3.3).
+    Directory(PathBuf, Errno),
+    /// A step before the program was touched, or an answer of the system that has no case of its own.
+    System(&'static str, Errno),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::NotInPath { not_executable: None } => f.write_str("no program of that name in PATH"),
+            StartError::NotInPath { not_executable: Some(path) } => {
+                write!(f, "permission denied: {0} is not executable; chmod +x {0}", shell_word(path))
+            }
+            StartError::NoSuchFile => f.write_str("no such file"),
+            StartError::NoInterpreter => {
+                f.write_str("its interpreter does not exist (the one after \"#!\", or its loader)")
+            }
+            StartError::NotAProgram => f.write_str("it is not a program (nothing after \"#!\" says what runs it)"),
+            StartError::IsDirectory => f.write_str("it is a directory"),
+            StartError::NotPermitted => f.write_str("permission denied (it, or what runs it, is not executable here)"),
+            StartError::TooBig => f.write_str("its arguments and environment are larger than the system takes"),
+            StartError::Busy => f.write_str("its file is busy: it is still open for writing"),
+            StartError::Directory(path, error) => {
+                write!(f, "the directory {} cannot be entered: {}", quoted(path.as_os_str().as_bytes()), error.desc())
+            }
+            StartError::System(step, error) => write!(f, "{step}: {}", error.desc()),
+        }
+    }
+}
+
+/// Why a file below `HOME` is not used (SPEC 1.5): where, what is wrong, and the mend.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    /// The file or directory that is at fault.
+    pub(crate) path: PathBuf,
+    /// The last symbolic link that led to it.
+    pub(crate) link: Option<PathBuf>,
+    pub(crate) fault: Fault,
+}
+
+/// What is wrong with a file or a directory on the way to it (SPEC 1.1, 1.3, 1.4).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    HomeNotAbsolute,
+    HomeThroughProc,
+    IdsDiffer,
+    Owner { owner: u32, user: u32 },
+    Writable { mode: u32 },
+    LinkOwner { owner: u32, user: u32 },
+    LinkIntoProc,
+    TooManyLinks,
+    LeadsNowhere,
+    NotADirectory,
+    NotAFile(&'static str),
+    HardLinks,
+    NotSearchable,
+    NotReadable,
+    TooLarge { limit: usize },
+    System(Errno),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = escaped(self.path.as_os_str().as_bytes());
+        let word = shell_word(&self.path);
+        // What leads astray is removed, not what it leads to: that may be /dev/zero.
+        let astray = shell_word(self.link.as_deref().unwrap_or(&self.path));
+        match &self.fault {
+            Fault::HomeNotAbsolute => write!(
+                f,
+                "HOME is not an absolute path: {}; export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"",
+                quoted(self.path.as_os_str().as_bytes())
+            ),
+            Fault::HomeThroughProc => write!(
+                f,
+                "HOME leads through /proc or /dev: {}; export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"",
+                quoted(self.path.as_os_str().as_bytes())
+            ),
+            Fault::IdsDiffer => f.write_str(
+                "the real and effective user or group differ; start the agent without its set-user-ID or \
+                 set-group-ID bit (chmod ug-s)",
+            ),
+            Fault::Owner { owner, user } => {
+                write!(
+                    f,
+                    "{path} belongs to user {owner}, who is neither root nor you; {} {word}",
+                    chown("chown", *user)
+                )
+            }
+            Fault::Writable { mode } => write!(f, "others can write to {path} (mode {mode:04o}); chmod go-w {word}"),
+            Fault::LinkOwner { owner, user } => write!(
+                f,
+                "the link {path} belongs to user {owner}, who is neither root nor you; {} {word}",
+                chown("chown -h", *user)
+            ),
+            Fault::LinkIntoProc => write!(f, "the link {path} is one of /proc; rm {astray}"),
+            Fault::TooManyLinks => write!(f, "more than 40 links, or a loop of them, at {path}; rm {astray}"),
+            Fault::LeadsNowhere => write!(f, "the link {astray} leads nowhere: {path} does not exist; rm {astray}"),
+            Fault::NotADirectory => write!(f, "{path} is not a directory; mv {astray} {astray}.old"),
+            Fault::NotAFile(kind) => write!(f, "{path} is {kind}, not a file; mv {astray} {astray}.old"),
+            Fault::HardLinks => {
+                write!(f, "{path} has a second hard link; mv {word} {word}.old")
+            }
+            Fault::NotSearchable => {
+                write!(f, "the directory {path} cannot be searched: permission denied; chmod u+x {word}")
+            }
+            Fault::NotReadable => write!(f, "{path} cannot be read: permission denied; chmod u+r {word}"),
+            Fault::TooLarge { limit } => {
+                write!(f, "{path} is larger than {limit} bytes; mv {astray} {astray}.old, and write a shorter one")
+            }
+            Fault::System(error) => write!(f, "{path}: {}; ls -ld {word}", error.desc()),
+        }
+    }
+}
+
+fn chown(command: &str, user: u32) -> String {
+    let sudo = if user == 0 { "" } else { "sudo " };
+    format!("{sudo}{command} {user}")
+}
+
+/// A path as a word of a shell command, quoted where it must be, and escaped for people.
+fn shell_word(path: &Path) -> String {
+    let bytes = path.as_os_str().as_bytes();
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte) || *byte >= 0x80;
+    if !bytes.is_empty() && bytes.iter().all(plain) && bytes[0] != b'-' {
+        return escaped(bytes);
+    }
+    let mut quoted = OsString::from("'");
+    quoted.push(path);
+    let inner = quoted.as_bytes()[1..].split(|byte| *byte == b'\'').map(escaped).collect::<Vec<_>>();
+    format!("'{}'", inner.join("'\\''"))
+}
+
+/// Hears what happens to hooks. The only way out of the launcher: firing itself returns nothing (SPEC 7.1).
+///
+/// Both are called on the thread that fires, while the launcher is held: firing from inside does nothing (SPEC 2.4),
+/// and whatever they wait for, the turn waits for. A panic in them is caught (SPEC 6.5).
+pub trait Reporter: Send + Sync {
+    /// One failure, to be shown to the person and written to the turn's log (SPEC 6.3).
+    fn report(&self, report: &Report);
+
+    /// A hook is about to start, or is over. `program` is as the file wrote it, escaped for people (SPEC 6.3, 6.4).
+    fn progress(&self, progress: Progress<'_>) {
+        let _ = progress;
+    }
+}
+
+/// Where a hook is, for a status line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress<'a> {
+    /// This hook is about to start.
+    Started {
+        /// The moment that is running.
+        moment: Moment,
+        /// The program, escaped for people.
+        program: &'a str,
+    },
+    /// The hook that was started last is over.
+    Over,
+}
+
+impl<R: Reporter + ?Sized> Reporter for Arc<R> {
+    fn report(&self, report: &Report) {
+        (**self).report(report);
+    }
+
+    fn progress(&self, progress: Progress<'_>) {
+        (**self).progress(progress);
+    }
+}
