@@ -2,3 +2,6 @@
 mod moment;
 mod escape;
 mod report;
+mod argv;
+mod withheld;
+mod environment;

@@ -1,0 +1,91 @@
+//! What of the host's environment reaches a hook: all of it as it was when the launcher was made, less the withheld
+//! names, `PWD` and `OLDPWD` (SPEC 3.4).
+//!
+//! Pure: bytes in, bytes out. There are no patterns: a name is withheld because it stands in the table or because
+//! the host or the user named it (SPEC 4.2).
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::withheld::WITHHELD;
+
+/// The environment of every hook of one launcher, ready for posix_spawn(3).
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    block: Vec<CString>,
+}
+
+impl Environment {
+    /// Of a name that stands twice the first counts; every copy of a withheld name goes, whatever its case.
+    pub(crate) fn withholding(host: impl IntoIterator<Item = (OsString, OsString)>, also: &[OsString]) -> Environment {
+        let mut seen = BTreeSet::new();
+        let mut block = Vec::new();
+        for (name, value) in host {
+            if is_left_out(&name)
+                || also.iter().any(|also| also.eq_ignore_ascii_case(&name))
+                || !seen.insert(name.clone())
+            {
+                continue;
+            }
+            let mut entry = name.into_vec();
+            entry.push(b'=');
+            entry.extend_from_slice(value.as_bytes());
+            // A NUL cannot stand in an environment block, so nothing is lost here.
+            block.extend(CString::new(entry));
+        }
+        Environment { block }
+    }
+
+    /// `NAME=value`, one a variable, in the order of the host's block.
+    pub(crate) fn block(&self) -> &[CString] {
+        &self.block
+    }
+
+    /// The value of `name` that a hook will find.
+    pub(crate) fn value(&self, name: &str) -> Option<&OsStr> {
+        self.block.iter().find_map(|entry| {
+            let rest = CStr::to_bytes(entry).strip_prefix(name.as_bytes())?;
+            rest.strip_prefix(b"=").map(OsStr::from_bytes)
+        })
+    }
+}
+
+fn is_left_out(name: &OsStr) -> bool {
+    name == "PWD" || name == "OLDPWD" || WITHHELD.iter().any(|(withheld, _)| name.eq_ignore_ascii_case(withheld))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(host: &[(&str, &[u8])], also: &[&str]) -> Vec<Vec<u8>> {
+        let host = host.iter().map(|(name, value)| (name.into(), OsStr::from_bytes(value).into()));
+        let also: Vec<OsString> = also.iter().map(Into::into).collect();
+        Environment::withholding(host, &also).block().iter().map(|entry| entry.to_bytes().to_vec()).collect()
+    }
+
+    /// SPEC 3.4.
+    #[test]
+    fn of_a_name_that_stands_twice_the_first_counts() {
+        assert_eq!(of(&[("A", b"1"), ("B", b"\xff"), ("A", b"2")], &[]), [&b"A=1"[..], b"B=\xff"]);
+    }
+
+    /// SPEC 3.4, 4.1.
+    #[test]
+    fn every_copy_of_a_withheld_name_goes_in_any_case() {
+        for (name, _) in WITHHELD {
+            let lower = name.to_ascii_lowercase();
+            let host: &[(&str, &[u8])] = &[(name, b"1"), ("KEEP", b""), (&lower, b"2"), (name, b"3")];
+            assert_eq!(of(host, &[]), [b"KEEP="], "{name}");
+        }
+        assert_eq!(of(&[("PWD", b"/"), ("Mine", b"1"), ("OLDPWD", b"/"), ("pwd", b"2")], &["MINE"]), [b"pwd=2"]);
+    }
+
+    /// SPEC 4.2.
+    #[test]
+    fn a_name_that_only_resembles_a_withheld_one_passes() {
+        let host: &[(&str, &[u8])] = &[("OPENAI_API_KEY_2", b"a"), ("MY_OPENAI_API_KEY", b"b"), ("OPENAI_API", b"c")];
+        assert_eq!(of(host, &[]).len(), 3);
+    }
+}
