@@ -3,5 +3,6 @@ mod moment;
 mod escape;
 mod report;
 mod argv;
-mod withheld;
 mod environment;
+mod withheld;
+mod trust;
