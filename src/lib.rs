@@ -2,7 +2,10 @@
 mod moment;
 mod escape;
 mod report;
+mod trust;
 mod argv;
 mod environment;
 mod withheld;
-mod trust;
+mod near_miss;
+mod problem;
+mod hooks;
