@@ -1,11 +1,18 @@
 //! Notify-only hooks.
-mod moment;
-mod escape;
-mod report;
-mod trust;
 mod argv;
 mod environment;
-mod withheld;
+mod escape;
+mod hooks;
+mod interrupt;
+mod moment;
 mod near_miss;
 mod problem;
-mod hooks;
+mod process;
+mod report;
+#[doc(hidden)]
+pub mod sys;
+mod trust;
+mod withheld;
+
+pub use moment::{Event, Moment};
+pub use report::{Progress, Report, Reporter};

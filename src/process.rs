@@ -1,0 +1,346 @@
+//! One process: start it, wait for its end or its bound, stop its group, reap it.
+//!
+//! The only place of the library that holds a process id or sends a signal. Knows no moment and no JSON. Starting is
+//! posix_spawn(3) in a new session: no copy of the host's page tables (SPEC 3.8), and nothing inherited. Everything
+//! that can fail before the program is touched is done in the parent first, so that an error of the spawn can only
+//! be the program's.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, open};
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::sys::signal::{SigSet, Signal, killpg};
+use nix::sys::stat::{Mode, SFlag, fstat, fstatat};
+use nix::sys::wait::WaitPidFlag;
+use nix::unistd::{AccessFlags, Pid, faccessat, pipe2, write};
+
+use crate::interrupt::Interrupt;
+use crate::report::StartError;
+use crate::sys::{self, Change};
+
+/// From SIGTERM to SIGKILL (SPEC 5.1).
+const GRACE: Duration = Duration::from_millis(250);
+/// How long a process that was sent SIGKILL is waited for: one that became root is not ours to kill (SPEC 5.4).
+const LAST_WAIT: Duration = Duration::from_secs(1);
+/// The pauses before a busy program file is tried again: 75 ms in all (SPEC 5.6).
+const RETRIES: [Duration; 4] =
+    [Duration::from_millis(5), Duration::from_millis(10), Duration::from_millis(20), Duration::from_millis(40)];
+/// How often a process is looked at where there is neither a pidfd nor a thread to be had.
+const LAST_RESORT: Duration = Duration::from_millis(20);
+
+/// What to start.
+pub(crate) struct Start<'a> {
+    /// The file; a relative one from `directory`.
+    pub(crate) path: &'a CStr,
+    /// `argv`, with the name as written.
+    pub(crate) words: &'a [CString],
+    pub(crate) environment: &'a [CString],
+    pub(crate) directory: &'a Path,
+    /// Its whole standard input; shorter than a pipe's buffer.
+    pub(crate) input: &'a [u8],
+}
+
+/// How a process that was started ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// By itself, before its bound; and whether its group had more, which was killed.
+    Alone { change: Option<Change>, left: bool },
+    /// At its bound; and whether it ended when it was killed.
+    AtBound { ended: bool },
+    /// Because the moment was interrupted.
+    Interrupted,
+}
+
+/// A process that outlived its SIGKILL: it is looked for again, so that it does not stay a zombie.
+pub(crate) struct Straggler(Process);
+
+impl Straggler {
+    /// Reaps it if it has ended meanwhile. Never blocks.
+    pub(crate) fn is_gone(&mut self) -> bool {
+        self.0.reap()
+    }
+}
+
+/// Starts a process and waits until it has ended and is reaped: at most `bound`, a quarter of a second of grace and a
+/// second for the last wait. `stragglers` takes what could not be killed.
+pub(crate) fn run(
+    start: &Start<'_>,
+    bound: Duration,
+    interrupt: &Interrupt,
+    stragglers: &mut Vec<Straggler>,
+) -> Result<Ending, StartError> {
+    let deadline = Instant::now() + bound;
+    let mut process = Process::of(spawn(start)?, interrupt);
+    let ending = match process.wait(deadline, interrupt, true) {
+        Waited::Ended(change) => {
+            // Reaped last: until then the group's number cannot be used again, so this cannot hit a stranger.
+            process.signal(Signal::SIGKILL);
+            process.reap();
+            return Ok(Ending::Alone { change, left: process.left_something() });
+        }
+        Waited::Interrupted => Ending::Interrupted,
+        Waited::TimedOut => Ending::AtBound { ended: true },
+    };
+    process.signal(Signal::SIGTERM);
+    // A stopped process would keep SIGTERM pending.
+    process.signal(Signal::SIGCONT);
+    // In full, also when the process has ended: others in the group may still be cleaning up.
+    thread::sleep(GRACE);
+    process.signal(Signal::SIGKILL);
+    process.wait(Instant::now() + LAST_WAIT, interrupt, false);
+    if process.reap() {
+        return Ok(ending);
+    }
+    stragglers.push(Straggler(process));
+    Ok(if ending == Ending::Interrupted { ending } else { Ending::AtBound { ended: false } })
+}
+
+/// `descriptor`, or a copy of it above 2: a host may have closed its standard streams, and whatever takes their numbers
+/// would be written to by the host, and would be in the way of the hook's own.
+pub(crate) fn above_standard_streams(descriptor: OwnedFd) -> Result<OwnedFd, Errno> {
+    if descriptor.as_raw_fd() > 2 {
+        return Ok(descriptor);
+    }
+    // The standard library copies to 3 and above, with close-on-exec.
+    let copy = descriptor.try_clone().map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
+    if copy.as_raw_fd() > 2 { Ok(copy) } else { Err(Errno::EBADF) }
+}
+
+fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {
+    let directory = enter(start.directory)?;
+    let opened = |step| move |error| StartError::System(step, error);
+    let null = open("/dev/null", OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty())
+        .and_then(above_standard_streams)
+        .map_err(opened("/dev/null cannot be opened"))?;
+    let (input, writer) = pipe2(OFlag::O_CLOEXEC).map_err(opened("no pipe can be made"))?;
+    let input = above_standard_streams(input).map_err(opened("no pipe can be made"))?;
+    // Written before there is a reader who could go away: the pipe takes it whole, and there is nobody to be killed by
+    // SIGPIPE. Closed before the start, so that end of file follows at once.
+    write(&writer, start.input).map_err(opened("the event cannot be written"))?;
+    drop(writer);
+
+    let prepared = || -> Result<_, Errno> {
+        let mut actions = PosixSpawnFileActions::init()?;
+        actions.add_dup2(input.as_raw_fd(), 0)?;
+        actions.add_dup2(null.as_raw_fd(), 1)?;
+        actions.add_dup2(null.as_raw_fd(), 2)?;
+        sys::add_fchdir(&mut actions, directory.as_fd())?;
+        sys::add_closefrom(&mut actions, 3)?;
+        let mut attributes = PosixSpawnAttr::init()?;
+        attributes.set_sigmask(&SigSet::empty())?;
+        attributes.set_sigdefault(&SigSet::all())?;
+        attributes.set_flags(
+            PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
+                | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
+                | PosixSpawnFlags::from_bits_retain(libc::POSIX_SPAWN_SETSID.into()),
+        )?;
+        Ok((actions, attributes))
+    };
+    let (actions, attributes) = prepared().map_err(opened("its start cannot be prepared"))?;
+
+    let mut retries = RETRIES.iter();
+    loop {
+        // posix_spawn and not posix_spawnp: what looks a name up may hand a file without "#!" to a shell.
+        match posix_spawn(start.path, &actions, &attributes, start.words, start.environment) {
+            Ok(pid) => return Ok(pid),
+            Err(Errno::ETXTBSY) => match retries.next() {
+                Some(pause) => thread::sleep(*pause),
+                None => return Err(StartError::Busy),
+            },
+            Err(error) => return Err(blame(error, &directory, start.path)),
+        }
+    }
+}
+
+/// The turn's directory, open and proved to be one that can be entered.
+fn enter(path: &Path) -> Result<OwnedFd, StartError> {
+    let fault = |error| StartError::Directory(path.to_owned(), error);
+    let directory = open(path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty()).map_err(fault)?;
+    let directory = above_standard_streams(directory).map_err(fault)?;
+    faccessat(&directory, ".", AccessFlags::X_OK, AtFlags::empty()).map_err(fault)?;
+    // One that is removed can still be open, and has no name left.
+    match fstat(&directory) {
+        Ok(stat) if stat.st_nlink > 0 => Ok(directory),
+        Ok(_) => Err(fault(Errno::ENOENT)),
+        Err(error) => Err(fault(error)),
+    }
+}
+
+/// What an error of the spawn says about the program (execve(2)).
+fn blame(error: Errno, directory: &OwnedFd, path: &CStr) -> StartError {
+    let kind = || {
+        fstatat(directory, path, AtFlags::empty())
+            .ok()
+            .map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT)
+    };
+    match error {
+        Errno::ENOENT if kind().is_some() => StartError::NoInterpreter,
+        Errno::ENOENT | Errno::ENOTDIR => StartError::NoSuchFile,
+        Errno::EACCES if kind() == Some(SFlag::S_IFDIR) => StartError::IsDirectory,
+        Errno::EACCES | Errno::EPERM => StartError::NotPermitted,
+        Errno::ENOEXEC => StartError::NotAProgram,
+        Errno::E2BIG => StartError::TooBig,
+        error => StartError::System("the system refused", error),
+    }
+}
+
+/// A child that leads a session, and so a process group of its number, for as long as it is not reaped: the leader of a
+/// session cannot leave its group (setpgid(2)), so a signal to the group reaches it.
+struct Process {
+    pid: Pid,
+    pidfd: Option<OwnedFd>,
+    /// Where there is no pidfd: blocked until the child has ended, then wakes the one who waits.
+    thread: Option<JoinHandle<()>>,
+}
+
+enum Look {
+    Running,
+    Ended(Change),
+    /// Not our child any more: the host ignores SIGCHLD, or reaps what it did not start (SPEC 5.5).
+    Lost,
+}
+
+enum Waited {
+    Ended(Option<Change>),
+    TimedOut,
+    Interrupted,
+}
+
+impl Process {
+    fn of(pid: Pid, interrupt: &Interrupt) -> Process {
+        match sys::pidfd_open(pid.as_raw()) {
+            Ok(pidfd) => Process { pid, pidfd: Some(pidfd), thread: None },
+            Err(_) => Process { pid, pidfd: None, thread: wake_at_end(pid, interrupt) },
+        }
+    }
+
+    fn id(&self) -> sys::Child<'_> {
+        match &self.pidfd {
+            Some(pidfd) => sys::Child::Pidfd(pidfd.as_fd()),
+            None => sys::Child::Pid(self.pid.as_raw()),
+        }
+    }
+
+    /// Looks without reaping.
+    fn look(&self) -> Look {
+        match sys::wait(self.id(), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
+            Ok(None) => Look::Running,
+            Ok(Some(change)) => Look::Ended(change),
+            Err(_) => Look::Lost,
+        }
+    }
+
+    /// Waits for the end without reaping. The child is looked at before the clock, so one that has ended in time is never
+    /// late, also when this process was stopped meanwhile (SPEC 5.1).
+    fn wait(&self, deadline: Instant, interrupt: &Interrupt, interruptible: bool) -> Waited {
+        loop {
+            match self.look() {
+                Look::Ended(change) => return Waited::Ended(Some(change)),
+                Look::Lost => return Waited::Ended(None),
+                Look::Running if interruptible && interrupt.is_requested() => return Waited::Interrupted,
+                Look::Running => {}
+            }
+            let mut left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Waited::TimedOut;
+            }
+            if self.pidfd.is_none() && self.thread.is_none() {
+                left = left.min(LAST_RESORT);
+            }
+            let end = self.pidfd.as_ref().map_or(interrupt.wake(), OwnedFd::as_fd);
+            let mut watched = [interrupt.wake(), end].map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
+            // Rounded up: never before the bound.
+            let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+            match poll(&mut watched, timeout) {
+                Ok(_) => interrupt.drain(),
+                Err(Errno::EINTR) => {}
+                Err(_) => thread::sleep(LAST_RESORT.min(left)),
+            }
+        }
+    }
+
+    /// Sends `signal` to the whole group, never to one that took its number.
+    fn signal(&self, signal: Signal) {
+        let through = self.pidfd.as_ref().map(|pidfd| sys::signal_group(pidfd.as_fd(), signal as libc::c_int));
+        let unable = matches!(through, None | Some(Err(Errno::EINVAL | Errno::ENOSYS | Errno::EPERM)));
+        if unable && self.pid.as_raw() > 1 && !matches!(self.look(), Look::Lost) {
+            let _ = killpg(self.pid, signal);
+        }
+    }
+
+    /// Whether the child is gone: reaped now, or by somebody else. Never blocks.
+    fn reap(&mut self) -> bool {
+        if matches!(self.look(), Look::Running) {
+            return false;
+        }
+        if let Some(thread) = self.thread.take() {
+            // It sees the same end. Were the child reaped before that, it would wait for whoever gets the number next.
+            let _ = thread.join();
+        }
+        let _ = sys::wait(self.id(), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
+        true
+    }
+
+    /// Whether the group had more than its leader, and more than children that had ended and were only not waited for.
+    /// Asked after the leader is reaped and the group killed.
+    fn left_something(&self) -> bool {
+        // Signal 0 can hurt nobody, whoever has the number now.
+        if self.pid.as_raw() <= 1 || killpg(self.pid, None).is_err() {
+            return false;
+        }
+        let mut members = 0;
+        let Ok(processes) = std::fs::read_dir("/proc") else { return true };
+        for process in processes.flatten() {
+            if !process.file_name().as_bytes().iter().all(u8::is_ascii_digit) {
+                continue;
+            }
+            let Ok(stat) = std::fs::read(process.path().join("stat")) else { continue };
+            match member_of(self.pid, &stat) {
+                Some(Member::Killed) => return true,
+                Some(Member::HadEnded) => members += 1,
+                None => {}
+            }
+        }
+        members == 0
+    }
+}
+
+enum Member {
+    Killed,
+    HadEnded,
+}
+
+/// What a line of /proc/PID/stat says of a member of `group`; `None` for another's (proc_pid_stat(5)).
+fn member_of(group: Pid, stat: &[u8]) -> Option<Member> {
+    // The name stands in parentheses and may hold anything, parentheses too.
+    let rest = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
+    let mut fields = std::str::from_utf8(rest).ok()?.split_ascii_whitespace();
+    let state = fields.next()?;
+    // Fields 3 (state), 5 (pgrp) and 52 (exit_code).
+    if fields.nth(1)?.parse() != Ok(group.as_raw()) {
+        return None;
+    }
+    let exit_code = fields.nth(46)?.parse::<i32>().ok()?;
+    let had_ended = matches!(state, "Z" | "X") && exit_code != Signal::SIGKILL as i32;
+    Some(if had_ended { Member::HadEnded } else { Member::Killed })
+}
+
+/// A thread that blocks until the child has ended, and then wakes the one who waits; `None` where there is none to be had.
+fn wake_at_end(pid: Pid, interrupt: &Interrupt) -> Option<JoinHandle<()>> {
+    let waker = interrupt.waker()?;
+    let block = move || {
+        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        while sys::wait(sys::Child::Pid(pid.as_raw()), flags) == Err(Errno::EINTR) {}
+        let _ = write(&waker, b"!");
+    };
+    // Not thread::spawn, which panics where threads have run out.
+    thread::Builder::new().name("bravebot-hooks".to_owned()).spawn(block).ok()
+}

@@ -1,0 +1,108 @@
+//! The few calls that nix has no safe form for. The only `unsafe` of the library, one call a function.
+//!
+//! Each wraps one call and decides nothing. Not part of the API: public for the command of this package alone.
+#![allow(unsafe_code)]
+
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::spawn::PosixSpawnFileActions;
+use nix::sys::wait::WaitPidFlag;
+
+// nix keeps the C library's object as the one field of a transparent struct. Should that change, this does not compile.
+const _: () = assert!(size_of::<PosixSpawnFileActions>() == size_of::<libc::posix_spawn_file_actions_t>());
+const _: () = assert!(align_of::<PosixSpawnFileActions>() == align_of::<libc::posix_spawn_file_actions_t>());
+
+/// Makes the started process enter `directory` (posix_spawn_file_actions_addfchdir_np, glibc 2.29).
+pub fn add_fchdir(actions: &mut PosixSpawnFileActions, directory: BorrowedFd<'_>) -> Result<(), Errno> {
+    let actions = ptr::from_mut(actions).cast::<libc::posix_spawn_file_actions_t>();
+    // SAFETY: the pointer is to an initialised object, which PosixSpawnFileActions is and stays (same size and
+    // alignment, asserted above), borrowed exclusively for the call.
+    let error = unsafe { libc::posix_spawn_file_actions_addfchdir_np(actions, directory.as_raw_fd()) };
+    if error == 0 { Ok(()) } else { Err(Errno::from_raw(error)) }
+}
+
+/// Makes the started process close every descriptor from `first` on (posix_spawn_file_actions_addclosefrom_np, glibc 2.34).
+pub fn add_closefrom(actions: &mut PosixSpawnFileActions, first: RawFd) -> Result<(), Errno> {
+    let actions = ptr::from_mut(actions).cast::<libc::posix_spawn_file_actions_t>();
+    // SAFETY: as in `add_fchdir`.
+    let error = unsafe { libc::posix_spawn_file_actions_addclosefrom_np(actions, first) };
+    if error == 0 { Ok(()) } else { Err(Errno::from_raw(error)) }
+}
+
+/// A descriptor for the process `pid` (pidfd_open(2), Linux 5.3), close-on-exec as every such descriptor is.
+pub fn pidfd_open(pid: libc::pid_t) -> Result<OwnedFd, Errno> {
+    // SAFETY: the call takes two integers and touches no memory of this process.
+    let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let descriptor = RawFd::try_from(Errno::result(descriptor)?).map_err(|_| Errno::EBADF)?;
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Sends `signal` to the process group whose number is that of `process`, also when that process has been reaped
+/// (pidfd_send_signal(2) with PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9; before that EINVAL).
+pub fn signal_group(process: BorrowedFd<'_>, signal: libc::c_int) -> Result<(), Errno> {
+    const PIDFD_SIGNAL_PROCESS_GROUP: libc::c_uint = 1 << 2;
+    let info = ptr::null::<libc::siginfo_t>();
+    // SAFETY: a null siginfo is allowed and means that of kill(2); the rest are integers.
+    let result = unsafe {
+        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, info, PIDFD_SIGNAL_PROCESS_GROUP)
+    };
+    Errno::result(result).map(drop)
+}
+
+/// How a child changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It exited with this status.
+    Exited(i32),
+    /// It was killed by the signal of this number, which may be one that has no name.
+    Killed(i32),
+    /// It is stopped.
+    Stopped,
+}
+
+/// Which child to look at.
+#[derive(Clone, Copy, Debug)]
+pub enum Child<'a> {
+    /// The one of this number.
+    Pid(libc::pid_t),
+    /// The one of this descriptor.
+    Pidfd(BorrowedFd<'a>),
+}
+
+/// waitid(2): `None` with WNOHANG where nothing has changed; ECHILD where it is no child, or no longer.
+///
+/// nix has it too, but answers EINVAL for a child that died of a real-time signal.
+pub fn wait(child: Child<'_>, flags: WaitPidFlag) -> Result<Option<Change>, Errno> {
+    let (kind, id) = match child {
+        Child::Pid(pid) => (libc::P_PID, pid.cast_unsigned()),
+        Child::Pidfd(pidfd) => (libc::P_PIDFD, pidfd.as_raw_fd().cast_unsigned()),
+    };
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: `info` is writable and of the right type; the rest are integers.
+    Errno::result(unsafe { libc::waitid(kind, id, info.as_mut_ptr(), flags.bits()) })?;
+    // SAFETY: all zeroes is a valid siginfo_t, and waitid(2) either fills it in or leaves it.
+    let info = unsafe { info.assume_init() };
+    // SAFETY: for SIGCHLD, the only signal that waitid(2) fills in, si_status is the member of the union in use; where
+    // nothing changed it is the zeroes from above.
+    let status = unsafe { info.si_status() };
+    Ok(match info.si_code {
+        _ if info.si_signo == 0 => None,
+        libc::CLD_EXITED => Some(Change::Exited(status)),
+        libc::CLD_KILLED | libc::CLD_DUMPED => Some(Change::Killed(status)),
+        _ => Some(Change::Stopped),
+    })
+}
+
+/// Whether this process ignores `signal` (sigaction(2)).
+pub fn is_ignored(signal: nix::sys::signal::Signal) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: no new action is given, and `action` is writable and of the right type.
+    let result = unsafe { libc::sigaction(signal as libc::c_int, ptr::null(), action.as_mut_ptr()) };
+    // SAFETY: all zeroes is a valid sigaction, and the call either fills it in or leaves it.
+    result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
+}
