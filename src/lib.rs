@@ -4,6 +4,7 @@ mod environment;
 mod escape;
 mod hooks;
 mod interrupt;
+mod launcher;
 mod moment;
 mod near_miss;
 mod problem;
@@ -12,7 +13,10 @@ mod report;
 #[doc(hidden)]
 pub mod sys;
 mod trust;
+mod turn;
 mod withheld;
 
+pub use launcher::Launcher;
 pub use moment::{Event, Moment};
 pub use report::{Progress, Report, Reporter};
+pub use turn::{Delegate, Turn};
