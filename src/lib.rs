@@ -14,9 +14,11 @@ mod report;
 pub mod sys;
 mod trust;
 mod turn;
+mod turn_log;
 mod withheld;
 
 pub use launcher::Launcher;
 pub use moment::{Event, Moment};
 pub use report::{Progress, Report, Reporter};
 pub use turn::{Delegate, Turn};
+pub use turn_log::TurnLog;

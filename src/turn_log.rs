@@ -1,0 +1,237 @@
+//! The turn log of the command, `~/.bravebot/hooks.log`: JSON Lines, one object a report (SPEC 8.5).
+//!
+//! Knows reports and nothing of what made them. The file is opened, judged and closed for each report, so nothing is held
+//! between them; each line is one write at the end of the file, so it is whole also when many processes write.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat, renameat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::unistd::{geteuid, write};
+
+use crate::escape::{escaped, is_hidden};
+use crate::process::above_standard_streams;
+use crate::report::{Failure, Fault, Refusal, Report, signal_name};
+use crate::trust::Home;
+
+const DIRECTORY: &str = ".bravebot";
+const NAME: &str = "hooks.log";
+const OLDER: &str = "hooks.log.1";
+/// Past this many bytes the file becomes [`OLDER`].
+const LARGEST: u64 = 1024 * 1024;
+
+/// Where reports are kept for the person who was not looking: `~/.bravebot/hooks.log`.
+///
+/// Past 1 MiB it becomes `hooks.log.1`, and the `hooks.log.1` before it is gone. Where `HOME` is unset or `~/.bravebot` does
+/// not exist there is no log, as there are no hooks.
+pub struct TurnLog {
+    home: Result<Option<Home>, Refusal>,
+    directory: String,
+    /// What stood in the log when it was first needed, and what was added since.
+    standing: Mutex<Option<String>>,
+}
+
+impl TurnLog {
+    /// A log for a turn in `directory`, which every line names, below `HOME` as it is now. Opens nothing yet.
+    pub fn of_turn_in(directory: &Path) -> TurnLog {
+        let name = directory.to_str().map_or_else(|| escaped(directory.as_os_str().as_bytes()), str::to_owned);
+        TurnLog { home: Home::of(std::env::var_os("HOME")), directory: name, standing: Mutex::default() }
+    }
+
+    /// Adds one line for `report`. A problem of the file that stands in the log already is not written again.
+    ///
+    /// Blocks for as long as the file system takes; never on another process. What keeps the line from being written is
+    /// returned as a report for the display: a log file that is a link, has a second link, is not a file of this user, or
+    /// lies where others can write, is not used.
+    pub fn add(&self, report: &Report) -> Result<(), Report> {
+        self.try_to_add(report).map_err(|refusal| Report::of_log(format_args!("hooks.log not written: {refusal}")))
+    }
+
+    fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
+        let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else { return Ok(()) };
+        let Some(directory) = home.directory(DIRECTORY)? else { return Ok(()) };
+        let refused = |fault| Refusal { path: home.join(DIRECTORY).join(NAME), link: None, fault };
+        let file = open(&directory).map_err(refused)?;
+        let said = said(report);
+        let is_of_file = matches!(report.failure(), Failure::File(_));
+        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if is_of_file && standing.get_or_insert_with(|| text_of(&file)).contains(&said) {
+            return Ok(());
+        }
+        let mut line = self.line(report, &said);
+        if !ends_a_line(&file) {
+            // The disk was full in the middle of a line.
+            line.insert(0, '\n');
+        }
+        match write(&file, line.as_bytes()) {
+            Ok(written) if written == line.len() => {}
+            Ok(_) => return Err(refused(Fault::System(Errno::ENOSPC))),
+            Err(error) => return Err(refused(Fault::System(error))),
+        }
+        if let Some(standing) = &mut *standing {
+            standing.push_str(&line);
+        }
+        Ok(())
+    }
+
+    fn line(&self, report: &Report, said: &str) -> String {
+        let mut line = format!("{{\"time\":\"{}\",", rfc3339(SystemTime::now()));
+        if let (Some(moment), Some(program)) = (report.moment(), report.program_unescaped()) {
+            line.push_str(&format!("\"moment\":\"{moment}\",\"program\":{},", json(program)));
+        }
+        line.push_str(said);
+        line.push_str(&json(&self.directory));
+        match report.failure() {
+            Failure::Exited(status) => line.push_str(&format!(",\"status\":{status}")),
+            Failure::Killed(signal) => line.push_str(&format!(",\"signal\":\"{}\"", signal_name(*signal))),
+            Failure::TimedOut { seconds, .. } => line.push_str(&format!(",\"seconds\":{seconds}")),
+            _ => {}
+        }
+        line.push_str("}\n");
+        line
+    }
+}
+
+/// The middle of a line: by this text a report that stands in the log is found again. No string in a line can hold it,
+/// since a quote within a string is escaped.
+fn said(report: &Report) -> String {
+    format!("\"failure\":\"{}\",\"message\":{},\"directory\":", report.failure().word(), json(&report.to_string()))
+}
+
+/// The file to write to, past its limit after it was made the older one.
+fn open(directory: &OwnedFd) -> Result<File, Fault> {
+    loop {
+        let (file, stat) = open_and_judge(directory)?;
+        if stat.st_size.cast_unsigned() <= LARGEST {
+            return Ok(file);
+        }
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(file) => {
+                let at_name = fstatat(directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW);
+                let is_this = at_name.is_ok_and(|at| (at.st_dev, at.st_ino) == (stat.st_dev, stat.st_ino));
+                // Where the name has another file by now, somebody else was faster.
+                if is_this && renameat(directory, NAME, directory, OLDER).is_err() {
+                    return file.unlock().map_err(|(_, error)| Fault::System(error));
+                }
+            }
+            // Somebody else is at it: a line more in the older file is no loss.
+            Err((file, _)) => return Ok(file),
+        }
+    }
+}
+
+fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
+    let flags = OFlag::O_RDWR
+        | OFlag::O_APPEND
+        | OFlag::O_CREAT
+        | OFlag::O_NOFOLLOW
+        | OFlag::O_NONBLOCK
+        | OFlag::O_NOCTTY
+        | OFlag::O_CLOEXEC;
+    let file = match openat(directory.as_fd(), NAME, flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+        Ok(file) => above_standard_streams(file).map_err(Fault::System)?,
+        Err(Errno::ELOOP) => return Err(Fault::NotAFile("a link")),
+        Err(Errno::EISDIR) => return Err(Fault::NotAFile("a directory")),
+        Err(Errno::ENXIO) => return Err(Fault::NotAFile("a socket or a device")),
+        Err(error) => return Err(Fault::System(error)),
+    };
+    let stat = fstat(&file).map_err(Fault::System)?;
+    let user = geteuid().as_raw();
+    if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
+        Err(Fault::NotAFile("a FIFO or a device"))
+    } else if stat.st_uid != user {
+        Err(Fault::Owner { owner: stat.st_uid, user })
+    } else if stat.st_nlink != 1 {
+        Err(Fault::HardLinks)
+    } else {
+        Ok((File::from(file), stat))
+    }
+}
+
+/// What stands in the log; a little more than its limit, whatever its size.
+fn text_of(mut file: &File) -> String {
+    let mut bytes = Vec::new();
+    let _ = Read::by_ref(&mut file).take(2 * LARGEST).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn ends_a_line(file: &File) -> bool {
+    let mut last = [0];
+    match file.metadata().map(|metadata| metadata.len()) {
+        Ok(0) | Err(_) => true,
+        Ok(length) => file.read_at(&mut last, length - 1).is_err() || last == *b"\n",
+    }
+}
+
+/// `text` as a JSON string in which nothing can draw or reorder: what JSON does not escape and a terminal obeys is `\u`.
+fn json(text: &str) -> String {
+    let mut out = String::new();
+    for c in serde_json::Value::from(text).to_string().chars() {
+        if c.is_control() || is_hidden(c) {
+            let mut units = [0; 2];
+            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// `time` in UTC (RFC 3339), to the millisecond; before 1970 it is 1970.
+fn rfc3339(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (mut day, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let mut year = 1970;
+    while day >= 365 + u64::from(is_leap(year)) {
+        day -= 365 + u64::from(is_leap(year));
+        year += 1;
+    }
+    let mut month = 1;
+    for days in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+        if day < days {
+            break;
+        }
+        day -= days;
+        month += 1;
+    }
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", day + 1, since.subsec_millis())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// SPEC 8.5. The seconds are of date(1): `date -u -d 2024-02-29T23:59:59Z +%s`.
+    #[test]
+    fn time_is_rfc_3339_in_utc() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00.007Z"),
+            (951_782_400, "2000-02-29T00:00:00.007Z"),
+            (1_709_251_199, "2024-02-29T23:59:59.007Z"),
+            (1_735_689_599, "2024-12-31T23:59:59.007Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.007Z"),
+        ] {
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7)), text);
+        }
+    }
+
+    /// SPEC 6.4, 8.5.
+    #[test]
+    fn a_json_string_keeps_its_value_and_cannot_draw() {
+        let text = "a\"\\\n\u{1b}\u{7f}\u{9b}\u{202e}\u{e0041}é";
+        let json = json(text);
+        assert_eq!(serde_json::from_str::<String>(&json).ok().as_deref(), Some(text));
+        assert_eq!(json, "\"a\\\"\\\\\\n\\u001b\\u007f\\u009b\\u202e\\udb40\\udc41é\"");
+    }
+}
