@@ -1,0 +1,56 @@
+//! The host that the command is: it shows each report on the display and writes it to the turn log.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bravebot_hooks::{Progress, Report, Reporter, TurnLog};
+
+use super::display::Display;
+
+/// Hears the reports of one run of the command.
+pub(crate) struct Host {
+    display: Display,
+    log: TurnLog,
+    is_silent: AtomicBool,
+    log_failed: AtomicBool,
+}
+
+impl Host {
+    pub(crate) fn new(display: Display, directory: &Path) -> Host {
+        let log = TurnLog::of_turn_in(directory);
+        Host { display, log, is_silent: AtomicBool::new(false), log_failed: AtomicBool::new(false) }
+    }
+
+    /// Says nothing more, anywhere (SPEC 8.1).
+    pub(crate) fn fall_silent(&self) {
+        self.is_silent.store(true, Ordering::Relaxed);
+    }
+
+    /// One line of the command's own.
+    pub(crate) fn line(&self, text: &str) {
+        self.display.line(text);
+    }
+}
+
+impl Reporter for Host {
+    fn report(&self, report: &Report) {
+        if self.is_silent.load(Ordering::Relaxed) {
+            return;
+        }
+        self.display.line(&report.to_string());
+        if let Err(report) = self.log.add(report)
+            && !self.log_failed.swap(true, Ordering::Relaxed)
+        {
+            self.display.line(&report.to_string());
+        }
+    }
+
+    fn progress(&self, progress: Progress<'_>) {
+        match progress {
+            Progress::Started { moment, program } => {
+                self.display.started(format!("{moment} hook \"{program}\" is running"));
+            }
+            Progress::Over => self.display.over(),
+        }
+    }
+}

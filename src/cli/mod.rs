@@ -1,0 +1,38 @@
+//! The command line: which subcommand, and with what status it ends. Uses the public API of the library.
+
+mod arguments;
+mod display;
+mod fire;
+mod help;
+mod host;
+mod signals;
+mod turn;
+mod watch;
+
+use std::panic::{catch_unwind, set_hook};
+
+use arguments::{Request, WrongUsage};
+use display::Display;
+use signals::Mask;
+
+/// Runs the command and returns its status; it may die of a signal instead.
+pub(crate) fn main() -> i32 {
+    // A panic is said nowhere and decides nothing.
+    set_hook(Box::new(|_| {}));
+    let mask = Mask::at_start();
+    signals::shield();
+    // First of all, while a closed standard error can still be told from a descriptor of ours.
+    let display = Display::of_standard_error();
+    match Request::of(std::env::args_os().skip(1)) {
+        Ok(Request::Help(topic)) => help::show(topic),
+        Ok(Request::Version) => help::show_version(),
+        Ok(Request::Fire(request)) => catch_unwind(|| fire::run(request, display)).unwrap_or(0),
+        Ok(Request::Turn(request)) => {
+            catch_unwind(|| turn::run(request, display, &mask)).unwrap_or(turn::LAUNCHER_FAILED)
+        }
+        Err(WrongUsage { status, text }) => {
+            display.line(&format!("wrong usage: {text}"));
+            status
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `turn`: COMMAND as one turn, ending as COMMAND ends (SPEC 8.2).
+
+use std::ffi::{CString, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use bravebot_hooks::sys::{self, Change, Child};
+use bravebot_hooks::{Event, Launcher};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
+use nix::sys::signal::{SigSet, Signal, kill, raise};
+use nix::sys::wait::WaitPidFlag;
+use nix::unistd::Pid;
+
+use super::arguments::Turn;
+use super::display::Display;
+use super::fire::{ENDING, directory_of};
+use super::host::Host;
+use super::signals::{self, Mask, Signals};
+use super::watch;
+
+/// Wrong usage, or a launcher that cannot do its work: as env(1) and timeout(1) have it.
+pub(crate) const LAUNCHER_FAILED: i32 = 125;
+const NOT_EXECUTABLE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// Passed on to COMMAND, whoever sent them.
+const PASSED_ON: [Signal; 4] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2];
+/// Passed on when a process sent them: what the terminal sends reaches COMMAND by itself.
+const OF_THE_TERMINAL: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
+/// What ends the hooks of turn-finished; a terminal that goes away does not.
+const ENDING_LAST_HOOKS: [Signal; 3] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+
+/// How the launcher ends.
+enum End {
+    Status(i32),
+    Signal(i32),
+}
+
+pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
+    let directory = directory_of(&request.common);
+    let host = Arc::new(Host::new(display.with_status_line(), &directory));
+    signals::hear_of_children();
+    let listened = [&PASSED_ON[..], &OF_THE_TERMINAL[..]].concat();
+    let signals = match Signals::listen(&listened, &[Signal::SIGCHLD, Signal::SIGCONT]) {
+        Ok(signals) => signals,
+        Err(error) => {
+            host.line(&format!("cannot listen for signals: {}", error.desc()));
+            return LAUNCHER_FAILED;
+        }
+    };
+    let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
+    let end = match watch::fire(&launcher, Event::TurnStarted, &directory, &signals, &ENDING, || {}) {
+        Some(signal) => End::Signal(signal as i32),
+        None => command(&request.command, mask, &signals, &host),
+    };
+    // What arrived until now was COMMAND's.
+    signals.received().for_each(drop);
+    watch::fire(&launcher, Event::TurnFinished, &directory, &signals, &ENDING_LAST_HOOKS, || {});
+    match end {
+        End::Status(status) => status,
+        End::Signal(signal) => signals::die_of(signal),
+    }
+}
+
+/// Runs COMMAND to its end.
+fn command(words: &[OsString], mask: &Mask, signals: &Signals, host: &Host) -> End {
+    let name = words.first().map(|word| word.to_string_lossy().escape_debug().to_string()).unwrap_or_default();
+    match start(words, mask) {
+        Ok(command) => wait_for(command, signals),
+        Err(error) => {
+            host.line(&format!("cannot run \"{name}\": {}", error.desc()));
+            End::Status(if error == Errno::ENOENT { NOT_FOUND } else { NOT_EXECUTABLE })
+        }
+    }
+}
+
+/// Starts COMMAND in this process group, found as execvp(3) finds it. glibc's posix_spawnp hands no file to a shell
+/// (only the symbol of before 2.15 does).
+fn start(words: &[OsString], mask: &Mask) -> Result<Pid, Errno> {
+    let words = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
+    let words = words.map_err(|_| Errno::EINVAL)?;
+    let environment: Vec<CString> = std::env::vars_os()
+        .filter_map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok())
+        .collect();
+    let mut attributes = PosixSpawnAttr::init()?;
+    attributes.set_sigmask(mask.set())?;
+    attributes.set_sigdefault(&SigSet::from(Signal::SIGCHLD))?;
+    attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+    let program = words.first().ok_or(Errno::ENOENT)?;
+    posix_spawnp(program, &PosixSpawnFileActions::init()?, &attributes, &words, &environment)
+}
+
+fn wait_for(command: Pid, signals: &Signals) -> End {
+    let child = Child::Pid(command.as_raw());
+    loop {
+        let mut watched = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        let _ = poll(&mut watched, PollTimeout::NONE);
+        let mut was_continued = false;
+        for received in signals.received() {
+            let signal = received.signal;
+            let by_command = received.sender == Some(command.as_raw());
+            let by_process = received.sender.is_some() && !by_command;
+            if signal == Signal::SIGCONT {
+                was_continued = true;
+                let _ = kill(command, signal);
+            } else if PASSED_ON.contains(&signal) && !by_command || OF_THE_TERMINAL.contains(&signal) && by_process {
+                // Not reaped yet, so this cannot hit a stranger.
+                let _ = kill(command, signal);
+            }
+        }
+        match sys::wait(child, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG) {
+            Ok(Some(Change::Exited(status))) => return End::Status(status),
+            Ok(Some(Change::Killed(signal))) => return End::Signal(signal),
+            Ok(_) => {}
+            // Nobody else reaps our children; were it so, there would be nothing left to wait for.
+            Err(_) => return End::Status(LAUNCHER_FAILED),
+        }
+        // After a SIGCONT a stop that is still to be seen is over already.
+        if !was_continued && let Ok(Some(_)) = sys::wait(child, WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG) {
+            // Not SIGSTOP, which would stop an orphaned group for good (SPEC 8.2).
+            let _ = raise(Signal::SIGTSTP);
+        }
+    }
+}
