@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn a_problem_is_at_its_line_and_column() {
         let text = "\u{feff}{\"hooks\": [\r\n  {\"run\": [\"é\\u0041\u{1f600}\"], \"on\": \"turn-finish\"}]}";
-        let said = "hooks.json:2:28: unknown moment \"turn-finish\"; did you mean \"turn-finished\"?";
+        let said = "hooks.json:2:31: unknown moment \"turn-finish\"; did you mean \"turn-finished\"?";
         assert_eq!(problems(text), [said]);
     }
 }
