@@ -79,6 +79,30 @@ impl Sandbox {
         command
     }
 
+    /// `sh -c SCRIPT` in the same surroundings.
+    pub fn shell(&self, script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).current_dir(self.work()).stdin(Stdio::null()).env_clear();
+        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command
+    }
+
+    /// The command as an ordinary user, who then owns the sandbox: this user, or where that is root another.
+    pub fn command_of_ordinary_user(&self, arguments: &[&str]) -> Command {
+        if !is_root() {
+            return self.command(arguments);
+        }
+        // The directory of the build need not be one that another user can reach.
+        let binary = self.root.join("bravebot-hooks");
+        fs::copy(BINARY, &binary).unwrap();
+        assert!(Command::new("chown").args(["-hR", "65534:65534"]).arg(&self.root).status().unwrap().success());
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(binary).args(arguments);
+        command.current_dir(self.work()).stdin(Stdio::null()).env_clear();
+        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command
+    }
+
     pub fn run(&self, arguments: &[&str]) -> Run {
         Run::of(&mut self.command(arguments))
     }
@@ -201,4 +225,187 @@ pub fn is_alive(pid: &str) -> bool {
 pub fn ends(pid: &str) {
     assert!(pid.trim().parse::<u32>().is_ok_and(|pid| pid > 1), "no process id: {pid:?}");
     eventually(&format!("process {} is gone", pid.trim()), || (!is_alive(pid)).then_some(()));
+}
+
+/// The processes whose program has this file name.
+pub fn processes_with(name: &str) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let of = |process: fs::DirEntry| {
+        let pid = process.file_name().to_str()?.parse().ok()?;
+        (fs::read_to_string(process.path().join("comm")).ok()?.trim() == name).then_some(pid)
+    };
+    processes.filter_map(of).collect()
+}
+
+/// For `turn`.
+impl Sandbox {
+    /// Hooks that note each turn moment in `moments`, and after them these: a moment and a script for sh each.
+    pub fn of_turn(scripts: &[(&str, &str)]) -> Sandbox {
+        let noting = [("turn-started", "cat >> moments"), ("turn-finished", "cat >> moments")];
+        let hooks: Vec<_> = noting
+            .iter()
+            .chain(scripts)
+            .map(|(moment, script)| serde_json::json!({"on": moment, "run": ["sh", "-c", script]}))
+            .collect();
+        Sandbox::with(&serde_json::json!({ "hooks": hooks }).to_string())
+    }
+
+    /// Any program, with the same environment and directory as [`Sandbox::command`].
+    pub fn other(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).current_dir(self.work()).stdin(Stdio::null()).env_clear();
+        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command
+    }
+
+    /// Each turn moment has fired once, in their order.
+    #[track_caller]
+    pub fn has_fired_both_once(&self, about: &dyn std::fmt::Debug) {
+        let expected = "{\"event\":\"turn-started\"}\n{\"event\":\"turn-finished\"}\n";
+        assert_eq!(self.written("moments"), expected, "{about:#?}\n{:#?}", self.log());
+    }
+
+    /// A FIFO in the working directory: what reads from it waits for [`Gate::say`].
+    pub fn gate(&self, name: &str) -> Gate {
+        let path = self.work().join(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();
+        // Open for both, so that nothing here waits and nothing that is said gets lost.
+        Gate(fs::OpenOptions::new().read(true).write(true).open(path).unwrap())
+    }
+}
+
+/// See [`Sandbox::gate`].
+pub struct Gate(fs::File);
+
+impl Gate {
+    pub fn say(&self, line: &str) {
+        std::io::Write::write_all(&mut &self.0, format!("{line}\n").as_bytes()).unwrap();
+    }
+}
+
+/// A command that runs beside the test, with its output in files; killed with its process group at the end of the test.
+pub struct Beside {
+    child: std::process::Child,
+    command: String,
+    output: Option<[fs::File; 2]>,
+}
+
+impl Beside {
+    /// In a process group of its own, so that what it sends to its group is nothing to the test.
+    pub fn start(mut command: Command) -> Beside {
+        use std::os::unix::process::CommandExt;
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let output = ["stdout", "stderr"].map(|stream| {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("bravebot-hooks-{}-{stream}-{number}", std::process::id()));
+            let file = fs::OpenOptions::new().read(true).append(true).create_new(true).open(&path).unwrap();
+            fs::remove_file(path).unwrap();
+            file
+        });
+        command.process_group(0).stdout(output[0].try_clone().unwrap()).stderr(output[1].try_clone().unwrap());
+        let mut beside = Beside::start_as_it_is(command);
+        beside.output = Some(output);
+        beside
+    }
+
+    /// With the streams and the group that the command says; it makes itself a group leader (setsid).
+    pub fn start_as_it_is(mut command: Command) -> Beside {
+        let shown = format!("{command:?}");
+        Beside { child: command.spawn().unwrap(), command: shown, output: None }
+    }
+
+    pub fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// To the process alone.
+    pub fn send(&self, signal: nix::sys::signal::Signal) {
+        send(&self.pid(), signal);
+    }
+
+    /// Its end, once it has come: what it wrote is in the [`Run`].
+    pub fn end(&mut self) -> Option<Run> {
+        let status = self.child.try_wait().unwrap()?;
+        assert!(!status.core_dumped(), "left a core file: {}", self.command);
+        let [stdout, stderr] = self.output.take().map_or_else(Default::default, |files| {
+            files.map(|mut file| {
+                let mut bytes = Vec::new();
+                std::io::Seek::rewind(&mut file).unwrap();
+                std::io::Read::read_to_end(&mut file, &mut bytes).unwrap();
+                String::from_utf8_lossy(&bytes).into_owned()
+            })
+        });
+        let status = status.code().unwrap_or_else(|| -status.signal().unwrap());
+        Some(Run { command: self.command.clone(), status, stdout, stderr })
+    }
+
+    #[track_caller]
+    pub fn ends(mut self) -> Run {
+        eventually(&format!("{} ends", self.command), || self.end())
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        use nix::sys::signal::{Signal, killpg};
+        // Reaped already, the number could be another's.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = killpg(nix::unistd::Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+pub fn send(pid: &str, signal: nix::sys::signal::Signal) {
+    let number: i32 = pid.trim().parse().unwrap();
+    assert!(number > 1, "no process id: {pid:?}");
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(number), signal).unwrap();
+}
+
+/// A field of `/proc/PID/status`.
+pub fn status_of(pid: &str, field: &str) -> String {
+    let text = fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
+    let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    value.unwrap_or_default().trim().to_owned()
+}
+
+/// Waits until the process of this number is in one of these states (`T` stopped, `Z` ended).
+#[track_caller]
+pub fn is_in_state(pid: &str, states: &str) {
+    eventually(&format!("process {} is in a state of {states}", pid.trim()), || {
+        status_of(pid, "State").starts_with(|state| states.contains(state)).then_some(())
+    });
+}
+
+/// Whether this signal was sent to the process and it has not taken it yet.
+pub fn is_pending(pid: &str, signal: nix::sys::signal::Signal) -> bool {
+    let pending = u64::from_str_radix(&status_of(pid, "ShdPnd"), 16).unwrap();
+    pending & (1 << (signal as i32 - 1)) != 0
+}
+
+/// Waits until the process has taken this signal.
+#[track_caller]
+pub fn has_taken(pid: &str, signal: nix::sys::signal::Signal) {
+    eventually(&format!("process {pid} has taken {signal}"), || (!is_pending(pid, signal)).then_some(()));
+}
+
+/// Runs `body` in a process of its own, whose HOME has this `hooks.json`: the library reads HOME once, and a test must
+/// not change the environment of others. `test` is the name of the calling test.
+#[track_caller]
+pub fn in_a_process_of_its_own(test: &str, hooks: &str, body: impl FnOnce()) {
+    in_a_process_started_by(test, hooks, "exec \"$@\"", body);
+}
+
+/// As [`in_a_process_of_its_own`], started by a shell script that ends in `exec "$@"`.
+#[track_caller]
+pub fn in_a_process_started_by(test: &str, hooks: &str, script: &str, body: impl FnOnce()) {
+    if std::env::var_os("BRAVEBOT_HOOKS_TEST").is_some_and(|name| name == *test) {
+        return body();
+    }
+    let sandbox = Sandbox::with(hooks);
+    let mut command = sandbox.shell(script);
+    command.arg("sh").arg(std::env::current_exe().unwrap()).args([test, "--exact", "--nocapture"]);
+    let run = Run::of(command.env("BRAVEBOT_HOOKS_TEST", test));
+    assert!(run.status == 0 && run.stdout.contains("1 passed"), "{run:#?}\nlog: {:#?}", sandbox.log());
 }

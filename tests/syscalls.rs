@@ -1,0 +1,166 @@
+//! What only a trace of system calls shows (SPEC 1.1, 3.1, 3.8, 5.2, 5.6), and where the kernel has no pidfd.
+//!
+//! strace(1) does the looking. Where it is not installed, or may not trace, these tests say so and pass; CI installs it
+//! and insists.
+mod common;
+
+use std::fs;
+use std::process::Command;
+
+use common::*;
+
+/// The command under strace with these options, and the lines of the trace; `None` where there is no strace to be had.
+fn trace(sandbox: &Sandbox, options: &[&str], arguments: &[&str]) -> Option<(Run, Vec<String>)> {
+    let works = Command::new("strace").args(["-o", "/dev/null", "true"]).output().is_ok_and(|out| out.status.success());
+    if !works {
+        assert!(std::env::var_os("CI").is_none(), "CI needs an strace that works");
+        eprintln!("needs strace");
+        return None;
+    }
+    let to = sandbox.root().join("trace");
+    let mut command = Command::new("strace");
+    command.args(["-f", "-s", "4096", "-o"]).arg(&to).args(options).arg("--").arg(BINARY).args(arguments);
+    command
+        .current_dir(sandbox.work())
+        .env_clear()
+        .env("HOME", sandbox.home())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let run = Run::of(&mut command);
+    Some((run, fs::read_to_string(to).unwrap().lines().map(str::to_owned).collect()))
+}
+
+/// SPEC 3.8, 3.1.
+#[test]
+fn a_hook_is_started_without_a_copy_of_the_host_and_without_a_shell() {
+    let sandbox =
+        Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["cat"]},{"on":"turn-finished","run":["missing"]}]}"#);
+    let Some((run, lines)) = trace(&sandbox, &["-e", "trace=process"], &["fire", "turn-finished"]) else { return };
+    run.reports(1);
+    let starts: Vec<&String> = lines
+        .iter()
+        .filter(|line| line.contains("clone3(") || line.contains("clone(") || line.contains("fork("))
+        .collect();
+    let by_spawn = |line: &&&String| line.contains("CLONE_VM") && line.contains("CLONE_VFORK");
+    assert_eq!(starts.iter().filter(by_spawn).count(), 1, "{starts:#?}");
+    assert!(starts.iter().all(|line| line.contains("CLONE_VM")), "a copy of the address space: {starts:#?}");
+    let executed: Vec<&String> =
+        lines.iter().filter(|line| line.contains("execve(") && !line.contains("ENOENT")).collect();
+    assert!(executed.len() == 2 && executed[1].contains("/cat\", [\"cat\"]"), "{executed:#?}");
+}
+
+/// SPEC 1.1, CASES 13, 14: never run, and never even looked at.
+#[test]
+fn nothing_in_the_working_directory_is_looked_at() {
+    let hook = |to: &str| format!(r#"{{"hooks":[{{"on":"turn-finished","run":["touch","{to}"]}}]}}"#);
+    let sandbox = Sandbox::with(&hook("/dev/null"));
+    for decoy in [".bravebot/hooks.json", "hooks.json", ".claude/settings.json", ".git/hooks/post-commit", ".env"] {
+        let decoy = sandbox.work().join(decoy);
+        fs::create_dir_all(decoy.parent().unwrap()).unwrap();
+        fs::write(decoy, hook("decoy")).unwrap();
+    }
+    for event in ["turn-started", "turn-finished"] {
+        let Some((run, lines)) = trace(&sandbox, &["-e", "trace=file"], &["fire", event]) else { return };
+        run.is_silent_success();
+        // Of the launcher alone: what the hook's own loader does is the hook's.
+        let hook =
+            lines.iter().position(|line| line.contains("execve(") && line.contains("/touch\"")).unwrap_or(lines.len());
+        let work = sandbox.work().to_str().unwrap().to_owned();
+        for line in &lines[1..hook] {
+            let is_directory_itself = line.contains(&format!("\"{work}\""));
+            assert!(is_directory_itself || !line.contains(&work), "{line}");
+            // Nor by a relative name: what is opened relatively is a component of the way to the file, from a descriptor.
+            assert!(!line.contains("AT_FDCWD, \"") || line.contains("AT_FDCWD, \"/"), "{line}");
+            assert!(!line.contains("(\".") && !line.contains("(\"hooks"), "{line}");
+        }
+    }
+    assert!(!sandbox.work().join("decoy").exists());
+}
+
+/// CASES 14.
+#[test]
+fn where_the_working_directory_is_home_each_hook_runs_once() {
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["sh","-c","echo x >> got"]}]}"#);
+    Run::of(sandbox.command(&["fire", "turn-finished"]).current_dir(sandbox.home())).is_silent_success();
+    assert_eq!(fs::read_to_string(sandbox.home().join("got")).unwrap(), "x\n");
+}
+
+/// SPEC 5.2.
+#[test]
+fn waiting_does_not_poll() {
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["sleep","2"]}]}"#);
+    let Some((run, lines)) =
+        trace(&sandbox, &["-e", "trace=poll,ppoll,waitid,nanosleep,clock_nanosleep"], &["fire", "turn-finished"])
+    else {
+        return;
+    };
+    run.is_silent_success();
+    // One look before, one wait, one look after, one to reap; and one wait of the thread that listens for signals.
+    let calls =
+        lines.iter().filter(|line| line.contains('(') && !line.contains("resumed") && !line.contains("+++")).count();
+    assert!(calls <= 12, "{lines:#?}");
+}
+
+/// SPEC 5.6, CASES 19.
+#[test]
+fn a_busy_program_is_tried_again() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.script("busy", "#!/bin/sh\n");
+    sandbox.hooks(serde_json::json!({"hooks": [{"on": "turn-finished", "run": [script]}]}).to_string());
+    let _writer = fs::OpenOptions::new().write(true).open(&script).unwrap();
+    let Some((run, lines)) = trace(&sandbox, &["-e", "trace=execve"], &["fire", "turn-finished"]) else { return };
+    run.one_report_says(&["busy"]);
+    assert_eq!(lines.iter().filter(|line| line.contains("ETXTBSY")).count(), 5, "{lines:#?}");
+}
+
+/// SPEC 5 where there is no pidfd_open(2): a thread waits instead, and every ending is the same.
+#[test]
+fn every_ending_is_the_same_where_the_kernel_has_no_pidfd() {
+    let entry = |script: &str| serde_json::json!({"on": "turn-finished", "run": ["sh", "-c", script], "timeout": 1});
+    let entries = [
+        entry("true"),
+        entry("exit 7"),
+        entry("kill -KILL $$"),
+        entry("sleep 317 & echo $! > left; exit 0"),
+        entry("trap '' TERM; echo $$ > late; while :; do sleep 318; done"),
+        entry("cat > got"),
+    ];
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": entries}).to_string());
+    for error in ["ENOSYS", "EPERM", "EMFILE"] {
+        let inject = format!("inject=pidfd_open:error={error}");
+        let Some((run, lines)) =
+            trace(&sandbox, &["-e", "trace=pidfd_open", "-e", &inject], &["fire", "turn-finished"])
+        else {
+            return;
+        };
+        assert_eq!(lines.iter().filter(|line| line.contains("(INJECTED)")).count(), 6, "{lines:#?}");
+        let reports = run.reports(4);
+        for (report, said) in
+            reports.iter().zip(["status 7", "SIGKILL", "left processes", "still running after 1 s and was stopped"])
+        {
+            assert!(report.contains(said), "{error}: {run:#?}");
+        }
+        ends(&sandbox.written("left"));
+        ends(&sandbox.written("late"));
+        assert_eq!(sandbox.written("got"), "{\"event\":\"turn-finished\"}\n");
+    }
+}
+
+/// SPEC 5 where neither a pidfd nor a thread is to be had.
+#[test]
+fn a_hook_is_waited_for_also_without_a_thread() {
+    let entry = |script: &str| serde_json::json!({"on": "turn-finished", "run": ["sh", "-c", script], "timeout": 1});
+    let entries = [entry("exit 7"), entry("exec sleep 319"), entry("echo end > got")];
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": entries}).to_string());
+    // Threads and hooks take turns: the thread that fires, a hook, the thread that waits, a hook, and so on.
+    let threads = "inject=clone3:error=EAGAIN:when=1+2";
+    let options = ["-e", "trace=pidfd_open,clone3", "-e", "inject=pidfd_open:error=ENOSYS", "-e", threads];
+    let Some((run, lines)) = trace(&sandbox, &options, &["fire", "turn-finished"]) else { return };
+    assert_eq!(
+        lines.iter().filter(|line| line.contains("clone3(") && line.contains("(INJECTED)")).count(),
+        4,
+        "{lines:#?}"
+    );
+    let reports = run.reports(2);
+    assert!(reports[0].contains("status 7") && reports[1].contains("still running after 1 s"), "{run:#?}");
+    assert_eq!(sandbox.written("got"), "end\n");
+}
