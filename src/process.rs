@@ -84,7 +84,7 @@ pub(crate) fn run(
             // Reaped last: until then the group's number cannot be used again, so this cannot hit a stranger.
             process.signal(Signal::SIGKILL);
             process.reap();
-            return Ok(Ending::Alone { change, left: process.left_something() });
+            return Ok(Ending::Alone { change, left: change.is_some() && process.left_something() });
         }
         Waited::Interrupted => Ending::Interrupted,
         Waited::TimedOut => Ending::AtBound { ended: true },
@@ -293,7 +293,11 @@ impl Process {
     /// Asked after the leader is reaped and the group killed.
     fn left_something(&self) -> bool {
         // Signal 0 can hurt nobody, whoever has the number now.
-        if self.pid.as_raw() <= 1 || killpg(self.pid, None).is_err() {
+        let exists = match self.pidfd.as_ref().map(|pidfd| sys::signal_group(pidfd.as_fd(), 0)) {
+            Some(answer @ (Ok(()) | Err(Errno::ESRCH))) => answer.is_ok(),
+            _ => self.pid.as_raw() > 1 && killpg(self.pid, None).is_ok(),
+        };
+        if !exists {
             return false;
         }
         let mut members = 0;
