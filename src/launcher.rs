@@ -15,7 +15,8 @@ use crate::hooks::{self, Hook};
 use crate::interrupt::Interrupt;
 use crate::moment::Event;
 use crate::process::{self, Ending, Start, Straggler};
-use crate::report::{Failure, Progress, Report, Reporter, StartError};
+use crate::report::{Failure, Report, StartError};
+use crate::reporter::{Progress, Reporter};
 use crate::sys::Change;
 use crate::trust::Home;
 

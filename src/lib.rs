@@ -26,32 +26,51 @@
 //! Firing blocks, at most 31.25 seconds a hook; an asynchronous host fires on a thread that may block. A run inside the
 //! turn gets a [`Delegate`], which has no way to a turn moment. [`Launcher::interrupt`] ends the moment that is running.
 //!
-//! Holds on Linux with glibc 2.34 or later, and compiles nowhere else. The promises, with the attacker and the test for
-//! each, are in `SECURITY.md`; the costs in `README.md`.
+//! Holds on Linux with glibc 2.34 or later. Elsewhere it compiles, and there are no hooks; macOS is not supported yet. The
+//! promises, with the attacker and the test for each, are in `SECURITY.md`; the costs in `README.md`.
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-compile_error!("bravebot-hooks needs Linux and glibc 2.34 or later");
-
-mod argv;
-mod environment;
-mod escape;
-mod hooks;
-mod interrupt;
-mod launcher;
 mod moment;
+mod reporter;
+mod turn;
+
+pub use moment::{Event, Moment};
+pub use reporter::{Progress, Reporter};
+pub use turn::{Delegate, Turn};
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod argv;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod environment;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod escape;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod hooks;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod interrupt;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod launcher;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod near_miss;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod problem;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod process;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod report;
 #[doc(hidden)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub mod sys;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod trust;
-mod turn;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod turn_log;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod withheld;
 
-pub use launcher::Launcher;
-pub use moment::{Event, Moment};
-pub use report::{Progress, Report, Reporter};
-pub use turn::{Delegate, Turn};
-pub use turn_log::TurnLog;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use {launcher::Launcher, report::Report, turn_log::TurnLog};
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+mod elsewhere;
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub use elsewhere::{Launcher, Report, TurnLog};

@@ -5,6 +5,9 @@
 //! found it (SPEC 8.2).
 #![no_main]
 
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+compile_error!("the command bravebot-hooks needs Linux and glibc 2.34 or later; the library compiles everywhere");
+
 mod cli;
 
 /// main(3p). The standard library finds the arguments by itself.

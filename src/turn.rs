@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::launcher::Launcher;
+use crate::Launcher;
 use crate::moment::Event;
 
 /// One request of a person, from start to end (SPEC 2.1).
