@@ -48,6 +48,8 @@ mod hooks;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interrupt;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod judge;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod launcher;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod near_miss;
@@ -64,6 +66,8 @@ pub mod sys;
 mod trust;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod turn_log;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod walk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod withheld;
 

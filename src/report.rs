@@ -4,7 +4,6 @@
 //! there is no field that could hold an argument, a value of the environment, a tool's name or a hook's output
 //! (SPEC 6.2).
 
-use std::ffi::OsString;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,8 +11,9 @@ use std::sync::Arc;
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
+use nix::unistd::geteuid;
 
-use crate::escape::{escaped, quoted};
+use crate::escape::{escaped, is_plain, quoted};
 use crate::moment::Moment;
 
 /// The longest text of a report in bytes: with the command's prefix and a newline it is a line of 4,096 (SPEC 6.4).
@@ -179,105 +179,144 @@ impl fmt::Display for StartError {
     }
 }
 
-/// Why a file below `HOME` is not used (SPEC 1.5): where, what is wrong, and the mend.
+/// Why a file below `HOME` is not used (SPEC 1.5): where, what is wrong, and the one command that mends it.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     /// The file or directory that is at fault.
     pub(crate) path: PathBuf,
-    /// The last symbolic link that led to it.
+    /// The symbolic link that led to it.
     pub(crate) link: Option<PathBuf>,
     pub(crate) fault: Fault,
+    /// Whether it is `HOME` itself, or what lies above: not ours to mend.
+    pub(crate) is_of_home: bool,
+    /// This user.
+    pub(crate) user: u32,
 }
 
 /// What is wrong with a file or a directory on the way to it (SPEC 1.1, 1.3, 1.4).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     HomeNotAbsolute,
     HomeThroughProc,
     IdsDiffer,
-    Owner { owner: u32, user: u32 },
-    Writable { mode: u32 },
-    LinkOwner { owner: u32, user: u32 },
+    Owner { owner: u32 },
+    Writable { owner: u32, mode: u32 },
+    LinkOwner { owner: u32 },
     LinkIntoProc,
     TooManyLinks,
     LeadsNowhere,
     NotADirectory,
     NotAFile(&'static str),
     HardLinks,
-    NotSearchable,
-    NotReadable,
+    NotSearchable { owner: u32 },
+    NotReadable { owner: u32 },
     TooLarge { limit: usize },
     System(Errno),
+}
+
+impl Refusal {
+    pub(crate) fn of_home(path: &Path, fault: Fault) -> Refusal {
+        Refusal { path: path.to_owned(), link: None, fault, is_of_home: true, user: geteuid().as_raw() }
+    }
+
+    fn mend(&self) -> String {
+        let path = shell_word(&self.path);
+        // What leads astray is taken away, not what it leads to: that may be /dev/zero.
+        let astray = shell_word(self.link.as_ref().unwrap_or(&self.path));
+        let user = self.user;
+        let sudo = |owner: u32| if user == 0 || owner == user { "" } else { "sudo " };
+        let allow = |owner: u32, bit: char| match &self.link {
+            _ if owner == user => format!("chmod u+{bit} {path}"),
+            Some(_) => format!("rm {astray}"),
+            None => format!("sudo chown {user} {path}"),
+        };
+        match self.fault {
+            Fault::IdsDiffer => format!("{}chmod ug-s {path}", sudo(0)),
+            Fault::Writable { owner, .. } => format!("{}chmod go-w {path}", sudo(owner)),
+            _ if self.is_of_home => "export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"".to_owned(),
+            Fault::Owner { owner } => format!("{}chown {user} {path}", sudo(owner)),
+            Fault::LinkOwner { owner } => format!("{}chown -h {user} {path}", sudo(owner)),
+            Fault::NotSearchable { owner } => allow(owner, 'x'),
+            Fault::NotReadable { owner } => allow(owner, 'r'),
+            Fault::LinkIntoProc | Fault::TooManyLinks | Fault::LeadsNowhere => format!("rm {astray}"),
+            Fault::NotADirectory | Fault::NotAFile(_) | Fault::HardLinks | Fault::TooLarge { .. } => {
+                format!(
+                    "mv -T --backup=numbered {astray} {}",
+                    shell_word(&with_old(self.link.as_ref().unwrap_or(&self.path)))
+                )
+            }
+            Fault::HomeNotAbsolute | Fault::HomeThroughProc | Fault::System(_) => format!("ls -ld {path}"),
+        }
+    }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = escaped(self.path.as_os_str().as_bytes());
-        let word = shell_word(&self.path);
-        // What leads astray is removed, not what it leads to: that may be /dev/zero.
-        let astray = shell_word(self.link.as_deref().unwrap_or(&self.path));
         match &self.fault {
-            Fault::HomeNotAbsolute => write!(
+            Fault::HomeNotAbsolute => write!(f, "HOME is not an absolute path: \"{path}\"")?,
+            Fault::HomeThroughProc => write!(f, "HOME leads through /proc or /dev: \"{path}\"")?,
+            Fault::IdsDiffer => f.write_str("the real and effective user or group differ")?,
+            Fault::Owner { owner } => write!(
                 f,
-                "HOME is not an absolute path: {}; export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"",
-                quoted(self.path.as_os_str().as_bytes())
-            ),
-            Fault::HomeThroughProc => write!(
+                "{path} belongs to user {owner}, who is neither root nor you: read it before you make it yours"
+            )?,
+            Fault::Writable { mode, .. } => write!(f, "others can write to {path} (mode {mode:04o})")?,
+            Fault::LinkOwner { owner } => write!(
                 f,
-                "HOME leads through /proc or /dev: {}; export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"",
-                quoted(self.path.as_os_str().as_bytes())
-            ),
-            Fault::IdsDiffer => f.write_str(
-                "the real and effective user or group differ; start the agent without its set-user-ID or \
-                 set-group-ID bit (chmod ug-s)",
-            ),
-            Fault::Owner { owner, user } => {
-                write!(
-                    f,
-                    "{path} belongs to user {owner}, who is neither root nor you; {} {word}",
-                    chown("chown", *user)
-                )
-            }
-            Fault::Writable { mode } => write!(f, "others can write to {path} (mode {mode:04o}); chmod go-w {word}"),
-            Fault::LinkOwner { owner, user } => write!(
-                f,
-                "the link {path} belongs to user {owner}, who is neither root nor you; {} {word}",
-                chown("chown -h", *user)
-            ),
-            Fault::LinkIntoProc => write!(f, "the link {path} is one of /proc; rm {astray}"),
-            Fault::TooManyLinks => write!(f, "more than 40 links, or a loop of them, at {path}; rm {astray}"),
-            Fault::LeadsNowhere => write!(f, "the link {astray} leads nowhere: {path} does not exist; rm {astray}"),
-            Fault::NotADirectory => write!(f, "{path} is not a directory; mv {astray} {astray}.old"),
-            Fault::NotAFile(kind) => write!(f, "{path} is {kind}, not a file; mv {astray} {astray}.old"),
-            Fault::HardLinks => {
-                write!(f, "{path} has a second hard link; mv {word} {word}.old")
-            }
-            Fault::NotSearchable => {
-                write!(f, "the directory {path} cannot be searched: permission denied; chmod u+x {word}")
-            }
-            Fault::NotReadable => write!(f, "{path} cannot be read: permission denied; chmod u+r {word}"),
-            Fault::TooLarge { limit } => {
-                write!(f, "{path} is larger than {limit} bytes; mv {astray} {astray}.old, and write a shorter one")
-            }
-            Fault::System(error) => write!(f, "{path}: {}; ls -ld {word}", error.desc()),
+                "the link {path} belongs to user {owner}, who is neither root nor you: see where it leads before you make it yours"
+            )?,
+            Fault::LinkIntoProc => write!(f, "the link {path} is one of /proc")?,
+            Fault::TooManyLinks => write!(f, "more than 40 links, or a loop of them, at {path}")?,
+            Fault::LeadsNowhere => match &self.link {
+                Some(link) => {
+                    write!(
+                        f,
+                        "the link {} leads nowhere: {path} does not exist",
+                        escaped(link.as_os_str().as_bytes())
+                    )?;
+                }
+                None => write!(f, "{path} does not exist")?,
+            },
+            Fault::NotADirectory => write!(f, "{path} is not a directory")?,
+            Fault::NotAFile(kind) => write!(f, "{path} is {kind}, not a file")?,
+            Fault::HardLinks => write!(f, "{path} has a second hard link, which somebody else may have made")?,
+            Fault::NotSearchable { .. } => write!(f, "the directory {path} cannot be searched: permission denied")?,
+            Fault::NotReadable { .. } => write!(f, "{path} cannot be read: permission denied")?,
+            Fault::TooLarge { limit } => write!(f, "{path} is larger than {limit} bytes: write a shorter one")?,
+            Fault::System(error) => write!(f, "{path}: {}", error.desc())?,
         }
+        write!(f, "; {}", self.mend())
     }
 }
 
-fn chown(command: &str, user: u32) -> String {
-    let sudo = if user == 0 { "" } else { "sudo " };
-    format!("{sudo}{command} {user}")
+fn with_old(path: &Path) -> PathBuf {
+    let mut old = path.as_os_str().to_owned();
+    old.push(".old");
+    PathBuf::from(old)
 }
 
-/// A path as a word of a shell command, quoted where it must be, and escaped for people.
+/// A path as a word of a shell command that can be shown to people: quoted where it must be, and what cannot be shown as
+/// it is written in octal for printf(1).
 fn shell_word(path: &Path) -> String {
     let bytes = path.as_os_str().as_bytes();
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte) || *byte >= 0x80;
-    if !bytes.is_empty() && bytes.iter().all(plain) && bytes[0] != b'-' {
-        return escaped(bytes);
+    let is_bare = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%=".contains(byte);
+    if bytes.iter().all(is_bare) && bytes.first().is_some_and(|byte| *byte != b'-') {
+        return String::from_utf8_lossy(bytes).into_owned();
     }
-    let mut quoted = OsString::from("'");
-    quoted.push(path);
-    let inner = quoted.as_bytes()[1..].split(|byte| *byte == b'\'').map(escaped).collect::<Vec<_>>();
-    format!("'{}'", inner.join("'\\''"))
+    match path.to_str() {
+        Some(text) if text.chars().all(|c| is_plain(c) || matches!(c, '"' | '\\')) => {
+            format!("'{}'", text.replace('\'', "'\\''"))
+        }
+        _ => {
+            let octal = |byte: &u8| {
+                if byte.is_ascii_alphanumeric() || b"/._-".contains(byte) {
+                    char::from(*byte).to_string()
+                } else {
+                    format!("\\{byte:03o}")
+                }
+            };
+            format!("\"$(printf '{}')\"", bytes.iter().map(octal).collect::<String>())
+        }
+    }
 }

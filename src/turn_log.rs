@@ -3,6 +3,7 @@
 //! Knows reports and nothing of what made them. The file is opened, judged and closed for each report, so nothing is held
 //! between them; each line is one write at the end of the file, so it is whole also when many processes write.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -35,8 +36,8 @@ const LARGEST: u64 = 1024 * 1024;
 pub struct TurnLog {
     home: Result<Option<Home>, Refusal>,
     directory: String,
-    /// What stood in the log when it was first needed, and what was added since.
-    standing: Mutex<Option<String>>,
+    /// What of [`said`] stood in the log of problems of the file when it was first needed, and what was added since.
+    standing: Mutex<Option<BTreeSet<String>>>,
 }
 
 impl TurnLog {
@@ -64,12 +65,18 @@ impl TurnLog {
     fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
         let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else { return Ok(()) };
         let Some(directory) = home.directory(DIRECTORY)? else { return Ok(()) };
-        let refused = |fault| Refusal { path: home.join(DIRECTORY).join(NAME), link: None, fault };
+        let refused = |fault| Refusal {
+            path: home.join(DIRECTORY).join(NAME),
+            link: None,
+            fault,
+            is_of_home: false,
+            user: geteuid().as_raw(),
+        };
         let file = open(&directory).map_err(refused)?;
         let said = said(report);
         let is_of_file = matches!(report.failure(), Failure::File(_));
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_of_file && standing.get_or_insert_with(|| text_of(&file)).contains(&said) {
+        if is_of_file && standing.get_or_insert_with(|| standing_in(&file)).contains(&said) {
             return Ok(());
         }
         let mut line = self.line(report, &said);
@@ -83,7 +90,7 @@ impl TurnLog {
             Err(error) => return Err(refused(Fault::System(error))),
         }
         if let Some(standing) = &mut *standing {
-            standing.push_str(&line);
+            standing.insert(said);
         }
         Ok(())
     }
@@ -150,11 +157,10 @@ fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
         Err(error) => return Err(Fault::System(error)),
     };
     let stat = fstat(&file).map_err(Fault::System)?;
-    let user = geteuid().as_raw();
     if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
         Err(Fault::NotAFile("a FIFO or a device"))
-    } else if stat.st_uid != user {
-        Err(Fault::Owner { owner: stat.st_uid, user })
+    } else if stat.st_uid != geteuid().as_raw() {
+        Err(Fault::Owner { owner: stat.st_uid })
     } else if stat.st_nlink != 1 {
         Err(Fault::HardLinks)
     } else {
@@ -162,11 +168,18 @@ fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
     }
 }
 
-/// What stands in the log; a little more than its limit, whatever its size.
-fn text_of(mut file: &File) -> String {
+/// Which problems of the file stand in the log: of each line that is one, the part that [`said`] makes.
+fn standing_in(mut file: &File) -> BTreeSet<String> {
     let mut bytes = Vec::new();
+    // A little more than its limit, whatever its size.
     let _ = Read::by_ref(&mut file).take(2 * LARGEST).read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
+    let text = String::from_utf8_lossy(&bytes);
+    let said = text.lines().filter_map(|line| {
+        let part = &line[line.find("\"failure\":\"file\"")?..];
+        const END: &str = "\"directory\":";
+        part.get(..part.find(END)? + END.len())
+    });
+    said.map(str::to_owned).collect()
 }
 
 fn ends_a_line(file: &File) -> bool {
