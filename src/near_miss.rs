@@ -25,8 +25,11 @@ pub(crate) fn moment(word: &str) -> Option<Moment> {
 /// The key of an entry that `word` was probably meant to be.
 pub(crate) fn key(word: &str) -> Option<&'static str> {
     let word = plain(word);
-    let listed = KEYS.iter().find(|(_, words)| words.contains(&&*word));
-    listed.or_else(|| KEYS.iter().find(|(key, _)| word.len() > 2 && is_close(&word, key))).map(|(key, _)| *key)
+    let spelled = KEYS.iter().find(|(key, _)| word == *key);
+    let listed = spelled.or_else(|| KEYS.iter().find(|(_, words)| words.contains(&&*word)));
+    // Two edits make any short word of any other.
+    let close = listed.or_else(|| KEYS.iter().find(|(key, _)| key.len() > 3 && is_close(&word, key)));
+    close.map(|(key, _)| *key)
 }
 
 /// Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, Cursor, Cline and opencode, without case and punctuation.

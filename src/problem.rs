@@ -102,6 +102,10 @@ impl fmt::Display for Wrong {
             Wrong::RootNotObject(found) => write!(f, "{ROOT}, found {found}; no hook is in force"),
             Wrong::RootKeyTwice(key) => write!(f, "the key {} stands twice; no hook is in force", quoted(key)),
             Wrong::NoHooks => write!(f, "{ROOT}, found no key \"hooks\"; no hook is in force"),
+            Wrong::HooksNotArray(Kind::Object) => f.write_str(
+                "\"hooks\" is an array of entries here, found an object as in another agent's file; no hook is in force; write \
+                 {\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\", \"argument\"]}]}",
+            ),
             Wrong::HooksNotArray(found) => write!(f, "\"hooks\" is an array, found {found}; no hook is in force"),
             Wrong::RootKeyUnknown(key) => {
                 write!(f, "unknown key {} is ignored; the file has \"hooks\" and may have \"$schema\"", quoted(key))
