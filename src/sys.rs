@@ -106,3 +106,29 @@ pub fn is_ignored(signal: nix::sys::signal::Signal) -> bool {
     // SAFETY: all zeroes is a valid sigaction, and the call either fills it in or leaves it.
     result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
+
+/// Gives `signal` its default action in this process (sigaction(2)), also one of real time, which has no name in nix.
+pub fn restore_default(signal: libc::c_int) {
+    // SAFETY: all zeroes is a valid sigaction.
+    let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
+    action.sa_sigaction = libc::SIG_DFL;
+    // SAFETY: `action` is valid, and SIG_DFL is no code of ours; the old action is not asked for.
+    unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+}
+
+/// Takes `signal` out of the mask of this thread (pthread_sigmask(3)).
+pub fn unblock(signal: libc::c_int) {
+    let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: `set` is writable, and sigemptyset(3) initialises it whole.
+    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: `set` is initialised; a number that is no signal is refused.
+    unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+    // SAFETY: `set` is initialised; the old mask is not asked for.
+    unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut()) };
+}
+
+/// Sends `signal` to this thread (raise(3)).
+pub fn raise(signal: libc::c_int) {
+    // SAFETY: the call takes an integer; what follows is the disposition's doing.
+    unsafe { libc::raise(signal) };
+}

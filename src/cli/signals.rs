@@ -5,15 +5,12 @@
 //! alone: under nohup a SIGHUP is nobody's business.
 
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use bravebot_hooks::sys;
 use nix::errno::Errno;
 use nix::sys::prctl::set_dumpable;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::unistd::getpid;
 
 /// Keeps the launcher itself from the signals that a write can bring: a closed pipe, a terminal of which it is in the
 /// background, a limit on the size of files. Each is then an error of that write.
@@ -70,11 +67,10 @@ impl Signals {
     }
 }
 
-/// Makes SIGCHLD report children also where the launcher was started with it ignored. A handler does not outlive exec,
-/// so COMMAND finds the default (SPEC 8.2).
+/// Makes SIGCHLD report children also where the launcher was started with it ignored (SPEC 8.2).
 pub(crate) fn hear_of_children() {
     if sys::is_ignored(Signal::SIGCHLD) {
-        let _ = signal_hook::flag::register(Signal::SIGCHLD as i32, Arc::new(AtomicBool::new(false)));
+        sys::restore_default(Signal::SIGCHLD as i32);
     }
 }
 
@@ -83,9 +79,8 @@ pub(crate) fn hear_of_children() {
 pub(crate) fn die_of(signal: i32) -> i32 {
     // A limit of 0 on core files does not stop a core_pattern that is a pipe; this does.
     let _ = set_dumpable(false);
-    // For process 1 the default action does not happen, and what follows the attempt is an abort.
-    if getpid().as_raw() != 1 && signal_hook::low_level::emulate_default_handler(signal).is_err() {
-        let _ = signal_hook::low_level::raise(signal);
-    }
+    sys::restore_default(signal);
+    sys::unblock(signal);
+    sys::raise(signal);
     128 + signal
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use bravebot_hooks::sys::{self, Change, Child};
 use bravebot_hooks::{Event, Launcher};
 use nix::errno::Errno;
+use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
 use nix::sys::signal::{SigSet, Signal, kill, raise};
+use nix::sys::stat::Mode;
 use nix::sys::wait::WaitPidFlag;
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getsid, setpgid};
 
 use super::arguments::Turn;
 use super::display::Display;
@@ -51,12 +53,16 @@ pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
         }
     };
     let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
+    let mut hung_up = false;
     let end = match watch::fire(&launcher, Event::TurnStarted, &directory, &signals, &ENDING, || {}) {
         Some(signal) => End::Signal(signal as i32),
-        None => command(&request.command, mask, &signals, &host),
+        None => command(&request.command, mask, &signals, &host, &mut hung_up),
     };
     // What arrived until now was COMMAND's.
-    signals.received().for_each(drop);
+    signals.received().for_each(|received| hung_up |= received.signal == Signal::SIGHUP);
+    if hung_up {
+        leave_the_group_of_a_lost_terminal();
+    }
     watch::fire(&launcher, Event::TurnFinished, &directory, &signals, &ENDING_LAST_HOOKS, || {});
     match end {
         End::Status(status) => status,
@@ -65,10 +71,10 @@ pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
 }
 
 /// Runs COMMAND to its end.
-fn command(words: &[OsString], mask: &Mask, signals: &Signals, host: &Host) -> End {
+fn command(words: &[OsString], mask: &Mask, signals: &Signals, host: &Host, hung_up: &mut bool) -> End {
     let name = words.first().map(|word| word.to_string_lossy().escape_debug().to_string()).unwrap_or_default();
     match start(words, mask) {
-        Ok(command) => wait_for(command, signals),
+        Ok(command) => wait_for(command, signals, hung_up),
         Err(error) => {
             host.line(&format!("cannot run \"{name}\": {}", error.desc()));
             End::Status(if error == Errno::ENOENT { NOT_FOUND } else { NOT_EXECUTABLE })
@@ -76,14 +82,34 @@ fn command(words: &[OsString], mask: &Mask, signals: &Signals, host: &Host) -> E
     }
 }
 
+/// The environment that the launcher was started with, entries that are no assignments included.
+fn environment() -> Vec<CString> {
+    if let Ok(block) = std::fs::read("/proc/self/environ")
+        && let Some(block) = block.strip_suffix(b"\0")
+    {
+        return block.split(|byte| *byte == 0).filter_map(|entry| CString::new(entry).ok()).collect();
+    }
+    let entry = |(name, value): (OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
+    std::env::vars_os().map(entry).filter_map(|entry| CString::new(entry).ok()).collect()
+}
+
+/// After a hang-up, steps out of the group that it is sent to, again by the shell and again by the kernel when the
+/// shell ends: a hook that is being started is a member of the launcher's group until it has its session, and would be killed
+/// by the next. Only where the terminal is gone, since what is left of it would stop sending Ctrl-C.
+fn leave_the_group_of_a_lost_terminal() {
+    let terminal = open("/dev/tty", OFlag::O_RDONLY | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty());
+    if terminal.is_err() {
+        // To the group of the session's leader: a group of its own is what a job has already.
+        let _ = getsid(None).and_then(|leader| setpgid(Pid::from_raw(0), leader));
+    }
+}
+
 /// Starts COMMAND in this process group, found as execvp(3) finds it. glibc's posix_spawnp hands no file to a shell
-/// (only the symbol of before 2.15 does).
+/// (only the symbol of before 2.15 does). It leaves signals 32 and 33, its own, ignored.
 fn start(words: &[OsString], mask: &Mask) -> Result<Pid, Errno> {
     let words = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
     let words = words.map_err(|_| Errno::EINVAL)?;
-    let environment: Vec<CString> = std::env::vars_os()
-        .filter_map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok())
-        .collect();
+    let environment = environment();
     let mut attributes = PosixSpawnAttr::init()?;
     attributes.set_sigmask(mask.set())?;
     attributes.set_sigdefault(&SigSet::from(Signal::SIGCHLD))?;
@@ -92,20 +118,20 @@ fn start(words: &[OsString], mask: &Mask) -> Result<Pid, Errno> {
     posix_spawnp(program, &PosixSpawnFileActions::init()?, &attributes, &words, &environment)
 }
 
-fn wait_for(command: Pid, signals: &Signals) -> End {
+fn wait_for(command: Pid, signals: &Signals, hung_up: &mut bool) -> End {
     let child = Child::Pid(command.as_raw());
     loop {
         let mut watched = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
         let _ = poll(&mut watched, PollTimeout::NONE);
-        let mut was_continued = false;
         for received in signals.received() {
             let signal = received.signal;
+            *hung_up |= signal == Signal::SIGHUP;
             let by_command = received.sender == Some(command.as_raw());
             let by_process = received.sender.is_some() && !by_command;
-            if signal == Signal::SIGCONT {
-                was_continued = true;
-                let _ = kill(command, signal);
-            } else if PASSED_ON.contains(&signal) && !by_command || OF_THE_TERMINAL.contains(&signal) && by_process {
+            if signal == Signal::SIGCONT
+                || PASSED_ON.contains(&signal) && !by_command
+                || OF_THE_TERMINAL.contains(&signal) && by_process
+            {
                 // Not reaped yet, so this cannot hit a stranger.
                 let _ = kill(command, signal);
             }
@@ -117,8 +143,8 @@ fn wait_for(command: Pid, signals: &Signals) -> End {
             // Nobody else reaps our children; were it so, there would be nothing left to wait for.
             Err(_) => return End::Status(LAUNCHER_FAILED),
         }
-        // After a SIGCONT a stop that is still to be seen is over already.
-        if !was_continued && let Ok(Some(_)) = sys::wait(child, WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG) {
+        // A stop from before a SIGCONT is over: that one has been passed on above.
+        if let Ok(Some(_)) = sys::wait(child, WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG) {
             // Not SIGSTOP, which would stop an orphaned group for good (SPEC 8.2).
             let _ = raise(Signal::SIGTSTP);
         }
