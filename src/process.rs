@@ -348,3 +348,24 @@ fn wake_at_end(pid: Pid, interrupt: &Interrupt) -> Option<JoinHandle<()>> {
     // Not thread::spawn, which panics where threads have run out.
     thread::Builder::new().name("bravebot-hooks".to_owned()).spawn(block).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SPEC 5.3, proc_pid_stat(5).
+    #[test]
+    fn a_member_counts_unless_it_had_ended_before_the_group_was_killed() {
+        let stat = |name: &str, state: &str, group: i32, code: i32| {
+            let zeroes = "0 ".repeat(46);
+            member_of(Pid::from_raw(77), format!("12 ({name}) {state} 1 {group} {zeroes}{code}\n").as_bytes())
+        };
+        for state in ["R", "S", "D", "T"] {
+            assert!(matches!(stat("sh", state, 77, 0), Some(Member::Killed)), "{state}");
+        }
+        assert!(matches!(stat("a) Z 1 77 (b", "Z", 77, 9), Some(Member::Killed)));
+        assert!(matches!(stat("sh", "Z", 77, 0), Some(Member::HadEnded)));
+        assert!(matches!(stat("sh", "Z", 77, 15), Some(Member::HadEnded)));
+        assert!(stat("sh", "R", 78, 0).is_none() && member_of(Pid::from_raw(77), b"12 (sh").is_none());
+    }
+}

@@ -2,7 +2,7 @@
 mod common;
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::*;
@@ -193,8 +193,10 @@ fn a_hook_that_cannot_be_killed_is_given_up_and_the_next_runs() {
     let next = serde_json::json!({"on": "turn-finished", "run": ["touch", "ran"]});
     sandbox.hooks(serde_json::json!({"hooks": [hook, next]}).to_string());
     let mut command = sandbox.command_of_ordinary_user(&["fire", "turn-finished"]);
-    fs::copy("/usr/bin/setpriv", &become_root).unwrap();
-    fs::copy("/usr/bin/sleep", &asleep).unwrap();
+    // By another process: a file of ours that is open for writing would be busy.
+    for (program, copy) in [("/usr/bin/setpriv", &become_root), ("/usr/bin/sleep", &asleep)] {
+        assert!(Command::new("cp").arg(program).arg(copy).status().unwrap().success());
+    }
     mode(&become_root, 0o4755);
     let run = Run::of(&mut command);
     run.one_report_says(&["was still running after 1 s and could not be killed"]);

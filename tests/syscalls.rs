@@ -6,6 +6,7 @@ mod common;
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use common::*;
 
@@ -148,9 +149,10 @@ fn every_ending_is_the_same_where_the_kernel_has_no_pidfd() {
 /// SPEC 5 where neither a pidfd nor a thread is to be had.
 #[test]
 fn a_hook_is_waited_for_also_without_a_thread() {
-    let entry = |script: &str| serde_json::json!({"on": "turn-finished", "run": ["sh", "-c", script], "timeout": 1});
-    let entries = [entry("exit 7"), entry("exec sleep 319"), entry("echo end > got")];
+    let entry = |script: &str, timeout: u32| serde_json::json!({"on": "turn-finished", "run": ["sh", "-c", script], "timeout": timeout});
+    let entries = [entry("exit 7", 30), entry("exec sleep 319", 1), entry("echo end > got", 30)];
     let sandbox = Sandbox::with(&serde_json::json!({"hooks": entries}).to_string());
+    let begin = Instant::now();
     // Threads and hooks take turns: the thread that fires, a hook, the thread that waits, a hook, and so on.
     let threads = "inject=clone3:error=EAGAIN:when=1+2";
     let options = ["-e", "trace=pidfd_open,clone3", "-e", "inject=pidfd_open:error=ENOSYS", "-e", threads];
@@ -163,4 +165,5 @@ fn a_hook_is_waited_for_also_without_a_thread() {
     let reports = run.reports(2);
     assert!(reports[0].contains("status 7") && reports[1].contains("still running after 1 s"), "{run:#?}");
     assert_eq!(sandbox.written("got"), "end\n");
+    assert!(begin.elapsed() < Duration::from_secs(29), "an end was noticed at the bound: {:?}", begin.elapsed());
 }
