@@ -163,7 +163,6 @@ impl Launcher {
 
 /// The one moment of a launcher that is running; dropped, the next may begin.
 struct Running<'a> {
-    interrupt: &'a Interrupt,
     stragglers: MutexGuard<'a, Vec<Straggler>>,
 }
 
@@ -173,13 +172,12 @@ impl<'a> Running<'a> {
         IS_FIRING.set(true);
         armed.interrupt.begin();
         stragglers.retain_mut(|straggler| !straggler.is_gone());
-        Running { interrupt: &armed.interrupt, stragglers }
+        Running { stragglers }
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.interrupt.end();
         IS_FIRING.set(false);
     }
 }

@@ -120,8 +120,9 @@ fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {
     let null = open("/dev/null", OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty())
         .and_then(above_standard_streams)
         .map_err(opened("/dev/null cannot be opened"))?;
-    let (input, writer) = pipe2(OFlag::O_CLOEXEC).map_err(opened("no pipe can be made"))?;
-    let input = above_standard_streams(input).map_err(opened("no pipe can be made"))?;
+    let (input, writer) = pipe2(OFlag::O_CLOEXEC)
+        .and_then(|(input, writer)| Ok((above_standard_streams(input)?, above_standard_streams(writer)?)))
+        .map_err(opened("no pipe can be made"))?;
     // Written before there is a reader who could go away: the pipe takes it whole, and there is nobody to be killed by
     // SIGPIPE. Closed before the start, so that end of file follows at once.
     write(&writer, start.input).map_err(opened("the event cannot be written"))?;

@@ -232,7 +232,8 @@ fn an_interrupt_ends_the_moment_that_runs_and_no_later_one() {
         launcher.interrupt();
         launcher.fire(Event::TurnFinished, here());
         assert_eq!(got(), "term\nfinished\n");
-        assert!(heard.reports().is_empty(), "{:?}", heard.reports());
+        // Nor is a hook that is skipped announced.
+        assert_eq!(heard.all(), ["+turn-started sh", "-", "+turn-finished sh", "-"]);
     });
 }
 
@@ -325,6 +326,26 @@ fn a_host_that_reaps_every_child_gets_no_hang_and_no_false_report() {
             assert_eq!(heard.reports(), ["turn-started hook \"sleep\" was still running after 1 s and was stopped"]);
             over.store(true, Ordering::Relaxed);
         });
+    });
+}
+
+/// SPEC 3.5, 3.6: a host that has closed its own streams, so that whatever is opened next takes their numbers.
+#[test]
+fn a_host_without_standard_streams_gives_a_hook_all_three() {
+    let script =
+        "cat > got && echo x && echo y >&2 && for i in 0 1 2; do readlink /proc/$$/fd/$i | grep -c null; done >> got";
+    let hooks = serde_json::json!({"hooks": [{"on": "turn-finished", "run": ["sh", "-c", format!("{script}; true")]}]});
+    let test = "a_host_without_standard_streams_gives_a_hook_all_three";
+    in_a_process_of_its_own(test, &hooks.to_string(), || {
+        use nix::unistd::{close, dup, dup2_stderr, dup2_stdin, dup2_stdout};
+        let kept = (dup(std::io::stdin()).unwrap(), dup(std::io::stdout()).unwrap(), dup(std::io::stderr()).unwrap());
+        (0..3).for_each(|stream| close(stream).unwrap());
+        let (launcher, heard) = launcher();
+        launcher.fire(Event::TurnFinished, here());
+        dup2_stdin(&kept.0).unwrap();
+        dup2_stdout(&kept.1).unwrap();
+        dup2_stderr(&kept.2).unwrap();
+        assert_eq!((heard.reports(), got().as_str()), (vec![], "{\"event\":\"turn-finished\"}\n0\n0\n1\n"));
     });
 }
 

@@ -195,7 +195,22 @@ fn a_standard_error_that_is_full_closed_or_gone_costs_the_line_and_not_the_turn(
     command.stderr(fs::File::options().write(true).open("/dev/full").unwrap());
     check("a full device", command);
 
-    check("closed streams", sandbox.shell(&format!("exec 0<&- >&- 2>&-; exec {BINARY} fire turn-finished")));
+    // A pipe of somebody else's, which cannot be opened a second time.
+    if is_root() {
+        let (_reader, full) = std::io::pipe().unwrap();
+        fill(&full);
+        let mut command = sandbox.command_of_ordinary_user(&["fire", "turn-finished"]);
+        command.stderr(full);
+        check("a full pipe of another user's", command);
+    }
+}
+
+/// SPEC 6.5.
+#[test]
+fn closed_standard_streams_cost_the_line_and_not_the_turn() {
+    let sandbox = Sandbox::with(&scripts(&["echo one >> got; exit 3"]));
+    Run::of(&mut sandbox.shell(&format!("exec <&- >&- 2>&-; exec {BINARY} fire turn-finished"))).is_silent_success();
+    assert_eq!((sandbox.written("got").as_str(), sandbox.log().len()), ("one\n", 1));
 }
 
 fn fill(pipe: &std::io::PipeWriter) {

@@ -167,3 +167,30 @@ fn a_hook_is_waited_for_also_without_a_thread() {
     assert_eq!(sandbox.written("got"), "end\n");
     assert!(begin.elapsed() < Duration::from_secs(29), "an end was noticed at the bound: {:?}", begin.elapsed());
 }
+
+/// SPEC 8.5: one that has the full log open while another rotates it does not rotate the new one.
+#[test]
+fn a_launcher_that_comes_late_does_not_rotate_again() {
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["sh","-c","exit 3"]}]}"#);
+    let (log, older) = (sandbox.home().join(".bravebot/hooks.log"), sandbox.home().join(".bravebot/hooks.log.1"));
+    let full = "{\"old\":true}\n".repeat(1024 * 1024 / 13 + 1);
+    fs::write(&log, &full).unwrap();
+    // Held up between opening the log and locking it, until the other has rotated.
+    let options = ["-e", "trace=flock", "-e", "inject=flock:delay_enter=1500000:when=1"];
+    let late = std::thread::scope(|threads| {
+        let late = threads.spawn(|| trace(&sandbox, &options, &["fire", "turn-finished"]));
+        let has_opened =
+            || fs::read_to_string(sandbox.root().join("trace")).is_ok_and(|trace| trace.contains("flock("));
+        while !late.is_finished() && !has_opened() {
+            std::thread::yield_now();
+        }
+        sandbox.fire("turn-finished").reports(1);
+        late.join().unwrap()
+    });
+    if late.is_none() {
+        return;
+    }
+    let older = fs::read_to_string(&older).unwrap();
+    assert!(older.starts_with(&full), "the older megabyte is lost: {} bytes", older.len());
+    assert_eq!(sandbox.log().len() + older[full.len()..].lines().count(), 2);
+}

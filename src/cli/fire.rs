@@ -1,7 +1,6 @@
 //! `fire`: one moment, and 0 whatever its hooks did (SPEC 7.2, 8.1).
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use bravebot_hooks::{Event, Launcher, Moment};
 use nix::sys::signal::Signal;
@@ -17,8 +16,7 @@ pub(crate) const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal:
 
 pub(crate) fn run(request: Fire, display: Display) -> i32 {
     let directory = directory_of(&request.common);
-    let host = Arc::new(Host::new(display, &directory));
-    let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
+    let launcher = Launcher::withholding(request.common.withhold, Host::new(display, &directory));
     let event = match request.moment {
         Moment::TurnStarted => Event::TurnStarted,
         // A name that is not UTF-8 is none that the file could hold.
@@ -33,7 +31,7 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
         launcher.fire(event, &directory);
         return 0;
     };
-    match watch::fire(&launcher, event, &directory, &signals, &ENDING, || host.fall_silent()) {
+    match watch::fire(&launcher, event, &directory, &signals, &ENDING) {
         Some(signal) => signals::die_of(signal as i32),
         None => 0,
     }

@@ -11,19 +11,13 @@ use super::display::Display;
 pub(crate) struct Host {
     display: Display,
     log: TurnLog,
-    is_silent: AtomicBool,
     log_failed: AtomicBool,
 }
 
 impl Host {
     pub(crate) fn new(display: Display, directory: &Path) -> Host {
         let log = TurnLog::of_turn_in(directory);
-        Host { display, log, is_silent: AtomicBool::new(false), log_failed: AtomicBool::new(false) }
-    }
-
-    /// Says nothing more, anywhere (SPEC 8.1).
-    pub(crate) fn fall_silent(&self) {
-        self.is_silent.store(true, Ordering::Relaxed);
+        Host { display, log, log_failed: AtomicBool::new(false) }
     }
 
     /// One line of the command's own.
@@ -34,9 +28,6 @@ impl Host {
 
 impl Reporter for Host {
     fn report(&self, report: &Report) {
-        if self.is_silent.load(Ordering::Relaxed) {
-            return;
-        }
         self.display.line(&report.to_string());
         if let Err(report) = self.log.add(report)
             && !self.log_failed.swap(true, Ordering::Relaxed)

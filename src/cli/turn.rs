@@ -54,7 +54,7 @@ pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
     };
     let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
     let mut hung_up = false;
-    let end = match watch::fire(&launcher, Event::TurnStarted, &directory, &signals, &ENDING, || {}) {
+    let end = match watch::fire(&launcher, Event::TurnStarted, &directory, &signals, &ENDING) {
         Some(signal) => End::Signal(signal as i32),
         None => command(&request.command, mask, &signals, &host, &mut hung_up),
     };
@@ -63,7 +63,7 @@ pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
     if hung_up {
         leave_the_group_of_a_lost_terminal();
     }
-    watch::fire(&launcher, Event::TurnFinished, &directory, &signals, &ENDING_LAST_HOOKS, || {});
+    watch::fire(&launcher, Event::TurnFinished, &directory, &signals, &ENDING_LAST_HOOKS);
     match end {
         End::Status(status) => status,
         End::Signal(signal) => signals::die_of(signal),

@@ -17,14 +17,13 @@ use super::signals::Signals;
 const AGAIN: Duration = Duration::from_millis(10);
 
 /// Fires `event` and returns when its hooks are over; the first signal of `ending` that arrived, if one did, has ended
-/// them. `on_signal` is called at once when it does. Other signals that are listened for meanwhile go unheard.
+/// them. Other signals that are listened for meanwhile go unheard.
 pub(crate) fn fire(
     launcher: &Launcher,
     event: Event<'_>,
     directory: &Path,
     signals: &Signals,
     ending: &[Signal],
-    on_signal: impl Fn(),
 ) -> Option<Signal> {
     let first = || signals.received().map(|received| received.signal).find(|signal| ending.contains(signal));
     if !launcher.has_hook_for(event) {
@@ -50,12 +49,7 @@ pub(crate) fn fire(
             let patience = if ended_by.is_some() { PollTimeout::try_from(AGAIN) } else { Ok(PollTimeout::NONE) };
             let _ = poll(&mut watched, patience.unwrap_or(PollTimeout::NONE));
             let is_over = watched[0].any().unwrap_or(false);
-            if ended_by.is_none() {
-                ended_by = first();
-                if ended_by.is_some() {
-                    on_signal();
-                }
-            }
+            ended_by = ended_by.or_else(first);
             if is_over {
                 let _ = worker.join();
                 return ended_by;
