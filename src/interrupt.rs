@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::unistd::{pipe2, read, write};
 
-use crate::process::above_standard_streams;
+use crate::descriptor::above_standard_streams;
 
 /// Reaches the one moment that a launcher runs at a time.
 pub(crate) struct Interrupt {

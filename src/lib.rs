@@ -40,6 +40,8 @@ pub use turn::{Delegate, Turn};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod argv;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod descriptor;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod environment;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod escape;

@@ -22,6 +22,7 @@ use nix::sys::stat::{Mode, SFlag, fstat, fstatat};
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{AccessFlags, Pid, faccessat, pipe2, write};
 
+use crate::descriptor::above_standard_streams;
 use crate::interrupt::Interrupt;
 use crate::report::StartError;
 use crate::sys::{self, Change};
@@ -101,17 +102,6 @@ pub(crate) fn run(
     }
     stragglers.push(Straggler(process));
     Ok(if ending == Ending::Interrupted { ending } else { Ending::AtBound { ended: false } })
-}
-
-/// `descriptor`, or a copy of it above 2: a host may have closed its standard streams, and whatever takes their numbers
-/// would be written to by the host, and would be in the way of the hook's own.
-pub(crate) fn above_standard_streams(descriptor: OwnedFd) -> Result<OwnedFd, Errno> {
-    if descriptor.as_raw_fd() > 2 {
-        return Ok(descriptor);
-    }
-    // The standard library copies to 3 and above, with close-on-exec.
-    let copy = descriptor.try_clone().map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
-    if copy.as_raw_fd() > 2 { Ok(copy) } else { Err(Errno::EBADF) }
 }
 
 fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {

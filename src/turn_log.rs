@@ -18,8 +18,8 @@ use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use nix::unistd::{geteuid, write};
 
+use crate::descriptor::above_standard_streams;
 use crate::escape::{escaped, is_hidden};
-use crate::process::above_standard_streams;
 use crate::report::{Failure, Fault, Refusal, Report, signal_name};
 use crate::trust::Home;
 

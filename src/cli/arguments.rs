@@ -4,12 +4,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bravebot_hooks::Moment;
 
 use super::help::Topic;
-use super::turn::LAUNCHER_FAILED;
+
+/// Wrong usage, or a launcher that cannot do its work: as env(1) and timeout(1) have it.
+pub(crate) const LAUNCHER_FAILED: i32 = 125;
 
 /// What is to be done.
 pub(crate) enum Request {
@@ -117,6 +119,16 @@ fn turn(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String
 }
 
 impl Common {
+    /// Where the hooks run, absolute where the working directory has a name, so that the log says which it was.
+    pub(crate) fn directory(&self) -> PathBuf {
+        let directory = self.directory.as_deref().unwrap_or(Path::new("."));
+        match std::env::current_dir() {
+            Ok(working) if self.directory.is_none() => working,
+            Ok(working) => working.join(directory),
+            Err(_) => directory.to_owned(),
+        }
+    }
+
     fn take(
         &mut self,
         name: &OsStr,

@@ -12,24 +12,16 @@ use nix::sys::prctl::set_dumpable;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
+/// The signals that end a moment and are died of.
+pub(crate) const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
+
 /// Keeps the launcher itself from the signals that a write can bring: a closed pipe, a terminal of which it is in the
 /// background, a limit on the size of files. Each is then an error of that write.
-pub(crate) fn shield() {
-    let _ = SigSet::from_iter([Signal::SIGPIPE, Signal::SIGTTOU, Signal::SIGXFSZ]).thread_block();
-}
-
-/// The mask that the launcher was started with, as far as [`shield`] and [`Signals::listen`] changed it.
-pub(crate) struct Mask(SigSet);
-
-impl Mask {
-    /// Call it before [`shield`].
-    pub(crate) fn at_start() -> Mask {
-        Mask(SigSet::thread_get_mask().unwrap_or_else(|_| SigSet::empty()))
-    }
-
-    pub(crate) fn set(&self) -> &SigSet {
-        &self.0
-    }
+///
+/// Returns the mask that the launcher was started with.
+pub(crate) fn shield() -> SigSet {
+    let dangers = SigSet::from_iter([Signal::SIGPIPE, Signal::SIGTTOU, Signal::SIGXFSZ]);
+    dangers.thread_swap_mask(SigmaskHow::SIG_BLOCK).unwrap_or_else(|_| SigSet::empty())
 }
 
 /// A signal that has arrived.

@@ -15,15 +15,12 @@ use nix::sys::stat::Mode;
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{Pid, getsid, setpgid};
 
-use super::arguments::Turn;
+use super::arguments::{LAUNCHER_FAILED, Turn};
 use super::display::Display;
-use super::fire::{ENDING, directory_of};
 use super::host::Host;
-use super::signals::{self, Mask, Signals};
+use super::signals::{self, ENDING, Signals};
 use super::watch;
 
-/// Wrong usage, or a launcher that cannot do its work: as env(1) and timeout(1) have it.
-pub(crate) const LAUNCHER_FAILED: i32 = 125;
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
@@ -40,8 +37,8 @@ enum End {
     Signal(i32),
 }
 
-pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
-    let directory = directory_of(&request.common);
+pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
+    let directory = request.common.directory();
     let host = Arc::new(Host::new(display.with_status_line(), &directory));
     signals::hear_of_children();
     let listened = [&PASSED_ON[..], &OF_THE_TERMINAL[..]].concat();
@@ -71,7 +68,7 @@ pub(crate) fn run(request: Turn, display: Display, mask: &Mask) -> i32 {
 }
 
 /// Runs COMMAND to its end.
-fn command(words: &[OsString], mask: &Mask, signals: &Signals, host: &Host, hung_up: &mut bool) -> End {
+fn command(words: &[OsString], mask: &SigSet, signals: &Signals, host: &Host, hung_up: &mut bool) -> End {
     let name = words.first().map(|word| word.to_string_lossy().escape_debug().to_string()).unwrap_or_default();
     match start(words, mask) {
         Ok(command) => wait_for(command, signals, hung_up),
@@ -106,12 +103,12 @@ fn leave_the_group_of_a_lost_terminal() {
 
 /// Starts COMMAND in this process group, found as execvp(3) finds it. glibc's posix_spawnp hands no file to a shell
 /// (only the symbol of before 2.15 does). It leaves signals 32 and 33, its own, ignored.
-fn start(words: &[OsString], mask: &Mask) -> Result<Pid, Errno> {
+fn start(words: &[OsString], mask: &SigSet) -> Result<Pid, Errno> {
     let words = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
     let words = words.map_err(|_| Errno::EINVAL)?;
     let environment = environment();
     let mut attributes = PosixSpawnAttr::init()?;
-    attributes.set_sigmask(mask.set())?;
+    attributes.set_sigmask(mask)?;
     attributes.set_sigdefault(&SigSet::from(Signal::SIGCHLD))?;
     attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
     let program = words.first().ok_or(Errno::ENOENT)?;

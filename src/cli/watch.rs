@@ -3,7 +3,6 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
 
 use bravebot_hooks::{Event, Launcher};
 use nix::fcntl::OFlag;
@@ -13,8 +12,9 @@ use nix::unistd::pipe2;
 
 use super::signals::Signals;
 
-/// How soon an interrupt is said again: the first may come before the moment has begun, and reaches only one that runs.
-const AGAIN: Duration = Duration::from_millis(10);
+/// In how many milliseconds an interrupt is said again: the first may come before the moment has begun, and reaches only
+/// one that runs.
+const AGAIN: u8 = 10;
 
 /// Fires `event` and returns when its hooks are over; the first signal of `ending` that arrived, if one did, has ended
 /// them. Other signals that are listened for meanwhile go unheard.
@@ -25,13 +25,20 @@ pub(crate) fn fire(
     signals: &Signals,
     ending: &[Signal],
 ) -> Option<Signal> {
-    let first = || signals.received().map(|received| received.signal).find(|signal| ending.contains(signal));
+    let mut ended_by = None;
+    let mut hear = || {
+        // Each is taken, also after the first: what is left would keep the descriptor readable.
+        for received in signals.received().filter(|received| ending.contains(&received.signal)) {
+            ended_by.get_or_insert(received.signal);
+        }
+        ended_by
+    };
     if !launcher.has_hook_for(event) {
-        return first();
+        return hear();
     }
     let Ok((done, running)) = pipe2(OFlag::O_CLOEXEC) else {
         launcher.fire(event, directory);
-        return first();
+        return hear();
     };
     thread::scope(|threads| {
         let fire = move || {
@@ -41,21 +48,21 @@ pub(crate) fn fire(
         };
         let Ok(worker) = thread::Builder::new().spawn_scoped(threads, fire) else {
             launcher.fire(event, directory);
-            return first();
+            return hear();
         };
-        let mut ended_by = None;
+        let mut patience = PollTimeout::NONE;
         loop {
             let mut watched = [&done.as_fd(), &signals.as_fd()].map(|fd| PollFd::new(*fd, PollFlags::POLLIN));
-            let patience = if ended_by.is_some() { PollTimeout::try_from(AGAIN) } else { Ok(PollTimeout::NONE) };
-            let _ = poll(&mut watched, patience.unwrap_or(PollTimeout::NONE));
+            let _ = poll(&mut watched, patience);
             let is_over = watched[0].any().unwrap_or(false);
-            ended_by = ended_by.or_else(first);
+            let ended_by = hear();
             if is_over {
                 let _ = worker.join();
                 return ended_by;
             }
             if ended_by.is_some() {
                 launcher.interrupt();
+                patience = PollTimeout::from(AGAIN);
             }
         }
     })
