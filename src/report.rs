@@ -199,24 +199,50 @@ pub(crate) enum Fault {
     HomeNotAbsolute,
     HomeThroughProc,
     IdsDiffer,
-    Owner { owner: u32 },
-    Writable { owner: u32, mode: u32 },
-    LinkOwner { owner: u32 },
+    Owner {
+        owner: u32,
+    },
+    Writable {
+        owner: u32,
+        mode: u32,
+    },
+    LinkOwner {
+        owner: u32,
+    },
     LinkIntoProc,
     TooManyLinks,
     LeadsNowhere,
     NotADirectory,
     NotAFile(&'static str),
     HardLinks,
-    NotSearchable { owner: u32 },
-    NotReadable { owner: u32 },
-    TooLarge { limit: usize },
+    NotSearchable {
+        owner: u32,
+    },
+    NotReadable {
+        owner: u32,
+    },
+    /// Of the log alone.
+    NotYours {
+        owner: u32,
+    },
+    NotWritable {
+        owner: u32,
+    },
+    Missing,
+    CannotRotate(Errno),
+    TooLarge {
+        limit: usize,
+    },
     System(Errno),
 }
 
 impl Refusal {
     pub(crate) fn of_home(path: &Path, fault: Fault) -> Refusal {
         Refusal { path: path.to_owned(), link: None, fault, is_of_home: true, user: geteuid().as_raw() }
+    }
+
+    pub(crate) fn below_home(path: &Path, fault: Fault) -> Refusal {
+        Refusal { is_of_home: false, ..Refusal::of_home(path, fault) }
     }
 
     fn mend(&self) -> String {
@@ -233,13 +259,24 @@ impl Refusal {
         match self.fault {
             Fault::IdsDiffer => format!("{}chmod ug-s {path}", sudo(0)),
             Fault::Writable { owner, .. } => format!("{}chmod go-w {path}", sudo(owner)),
+            // Nothing is wrong with any file.
+            Fault::System(Errno::EMFILE | Errno::ENFILE) => "ulimit -n 1024".to_owned(),
+            Fault::System(Errno::EFBIG) => "ulimit -f unlimited".to_owned(),
+            Fault::System(Errno::ENOSPC | Errno::EDQUOT) => format!("df -h {path}"),
             _ if self.is_of_home => "export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"".to_owned(),
             Fault::Owner { owner } => format!("{}chown {user} {path}", sudo(owner)),
             Fault::LinkOwner { owner } => format!("{}chown -h {user} {path}", sudo(owner)),
             Fault::NotSearchable { owner } => allow(owner, 'x'),
             Fault::NotReadable { owner } => allow(owner, 'r'),
+            Fault::NotWritable { owner } => allow(owner, 'w'),
+            Fault::Missing => format!("mkdir -m 0755 {path}"),
             Fault::LinkIntoProc | Fault::TooManyLinks | Fault::LeadsNowhere => format!("rm {astray}"),
-            Fault::NotADirectory | Fault::NotAFile(_) | Fault::HardLinks | Fault::TooLarge { .. } => {
+            Fault::NotADirectory
+            | Fault::NotAFile(_)
+            | Fault::NotYours { .. }
+            | Fault::CannotRotate(_)
+            | Fault::HardLinks
+            | Fault::TooLarge { .. } => {
                 format!(
                     "mv -T --backup=numbered {astray} {}",
                     shell_word(&with_old(self.link.as_ref().unwrap_or(&self.path)))
@@ -283,6 +320,10 @@ impl fmt::Display for Refusal {
             Fault::HardLinks => write!(f, "{path} has a second hard link, which somebody else may have made")?,
             Fault::NotSearchable { .. } => write!(f, "the directory {path} cannot be searched: permission denied")?,
             Fault::NotReadable { .. } => write!(f, "{path} cannot be read: permission denied")?,
+            Fault::NotYours { owner } => write!(f, "{path} belongs to user {owner}, and not to you")?,
+            Fault::NotWritable { .. } => write!(f, "no file can be made in {path}: permission denied")?,
+            Fault::Missing => write!(f, "{path} does not exist")?,
+            Fault::CannotRotate(error) => write!(f, "the full log cannot become {path}: {}", error.desc())?,
             Fault::TooLarge { limit } => write!(f, "{path} is larger than {limit} bytes: write a shorter one")?,
             Fault::System(error) => write!(f, "{path}: {}", error.desc())?,
         }

@@ -11,11 +11,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat};
 use nix::unistd::{geteuid, write};
 
 use crate::descriptor::above_standard_streams;
@@ -54,25 +55,28 @@ impl TurnLog {
     /// lies where others can write, is not used.
     pub fn add(&self, report: &Report) -> Result<(), Report> {
         match self.try_to_add(report) {
+            Ok(()) => Ok(()),
             // What keeps the log from being used has just been said of the hooks file itself.
-            Err(refusal) if !report.to_string().ends_with(&refusal.to_string()) => {
-                Err(Report::of_log(format_args!("hooks.log not written: {refusal}")))
+            Err(refusal) if matches!(report.failure(), Failure::File(text) if text.ends_with(&refusal.to_string())) => {
+                Ok(())
             }
-            _ => Ok(()),
+            Err(refusal) => Err(Report::of_log(format_args!("hooks.log not written: {refusal}"))),
         }
     }
 
     fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
         let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else { return Ok(()) };
-        let Some(directory) = home.directory(DIRECTORY)? else { return Ok(()) };
-        let refused = |fault| Refusal {
-            path: home.join(DIRECTORY).join(NAME),
-            link: None,
-            fault,
-            is_of_home: false,
-            user: geteuid().as_raw(),
-        };
-        let file = open(&directory).map_err(refused)?;
+        let at = |path: &str, fault| Refusal::below_home(&home.join(path), fault);
+        let directory = home.directory(DIRECTORY)?.ok_or_else(|| at(DIRECTORY, Fault::Missing))?;
+        let refused = |fault| at(".bravebot/hooks.log", fault);
+        let file = open(&directory).map_err(|fault| match fault {
+            Fault::CannotRotate(_) => at(".bravebot/hooks.log.1", fault),
+            Fault::System(Errno::EACCES) => match fstat(&directory) {
+                Ok(stat) => at(DIRECTORY, Fault::NotWritable { owner: stat.st_uid }),
+                Err(_) => refused(fault),
+            },
+            _ => refused(fault),
+        })?;
         let said = said(report);
         let is_of_file = matches!(report.failure(), Failure::File(_));
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,9 +135,11 @@ fn open(directory: &OwnedFd) -> Result<File, Fault> {
                 let at_name = fstatat(directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW);
                 let is_this = at_name.is_ok_and(|at| (at.st_dev, at.st_ino) == (stat.st_dev, stat.st_ino));
                 // Where the name has another file by now, somebody else was faster.
-                if is_this && renameat(directory, NAME, directory, OLDER).is_err() {
-                    return file.unlock().map_err(|(_, error)| Fault::System(error));
+                if is_this {
+                    // A log that cannot be made the older one would grow without end.
+                    renameat(directory, NAME, directory, OLDER).map_err(Fault::CannotRotate)?;
                 }
+                drop(file);
             }
             // Somebody else is at it: a line more in the older file is no loss.
             Err((file, _)) => return Ok(file),
@@ -160,10 +166,14 @@ fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
     if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
         Err(Fault::NotAFile("a FIFO or a device"))
     } else if stat.st_uid != geteuid().as_raw() {
-        Err(Fault::Owner { owner: stat.st_uid })
+        Err(Fault::NotYours { owner: stat.st_uid })
     } else if stat.st_nlink != 1 {
         Err(Fault::HardLinks)
     } else {
+        // Whatever the umask, and whatever it was.
+        if stat.st_mode & 0o7777 != 0o600 {
+            fchmod(&file, Mode::S_IRUSR | Mode::S_IWUSR).map_err(Fault::System)?;
+        }
         Ok((File::from(file), stat))
     }
 }
@@ -182,12 +192,21 @@ fn standing_in(mut file: &File) -> BTreeSet<String> {
     said.map(str::to_owned).collect()
 }
 
+/// Whether the last line is whole. One that another process is writing across the end of a page is seen by halves for a
+/// moment (write(2)), and is whole soon after.
 fn ends_a_line(file: &File) -> bool {
-    let mut last = [0];
-    match file.metadata().map(|metadata| metadata.len()) {
-        Ok(0) | Err(_) => true,
-        Ok(length) => file.read_at(&mut last, length - 1).is_err() || last == *b"\n",
-    }
+    let ends = || {
+        let mut last = [0];
+        match file.metadata().map(|metadata| metadata.len()) {
+            Ok(0) | Err(_) => true,
+            Ok(length) => file.read_at(&mut last, length - 1).is_err() || last == *b"\n",
+        }
+    };
+    ends()
+        || (0..20).any(|_| {
+            thread::sleep(Duration::from_millis(1));
+            ends()
+        })
 }
 
 /// `text` as a JSON string in which nothing can draw or reorder: what JSON does not escape and a terminal obeys is `\u`.
@@ -229,7 +248,6 @@ fn rfc3339(time: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     /// SPEC 8.5. The seconds are of date(1): `date -u -d 2024-02-29T23:59:59Z +%s`.
     #[test]

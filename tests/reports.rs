@@ -278,8 +278,35 @@ fn a_directory_that_is_read_only_costs_the_log_alone() {
     mode(&sandbox.home().join(".bravebot"), 0o555);
     let run = Run::of(&mut command);
     let reports = run.reports(3);
-    assert!(reports[1].starts_with("hooks.log not written: ") && reports[1].contains("Permission denied"), "{run:#?}");
+    assert!(reports[1].starts_with("hooks.log not written: ") && reports[1].contains("permission denied"), "{run:#?}");
     assert_eq!(sandbox.written("got"), "one\n");
+}
+
+/// SPEC 8.5: whatever the umask, and whatever the mode was.
+#[test]
+fn the_log_has_mode_0600() {
+    for prepare in ["umask 0777", "umask 0", "> $HOME/.bravebot/hooks.log; chmod 666 $HOME/.bravebot/hooks.log"] {
+        let sandbox = Sandbox::with(&scripts(&["exit 3", "exit 4"]));
+        Run::of(&mut sandbox.shell(&format!("{prepare}; exec {BINARY} fire turn-finished"))).reports(2);
+        let metadata = fs::metadata(sandbox.home().join(".bravebot/hooks.log")).unwrap();
+        assert_eq!((metadata.mode() & 0o7777, sandbox.log().len()), (0o600, 2), "{prepare}");
+    }
+}
+
+/// SPEC 6.5, 8.5: one that cannot become the older one does not grow, and one whose directory is gone is said.
+#[test]
+fn a_log_that_cannot_be_rotated_or_has_lost_its_directory_is_said() {
+    let sandbox = Sandbox::with(&scripts(&["exit 3", "exit 4"]));
+    let log = sandbox.home().join(".bravebot/hooks.log");
+    fs::create_dir(sandbox.home().join(".bravebot/hooks.log.1")).unwrap();
+    fs::write(&log, "{}\n".repeat(400_000)).unwrap();
+    let run = sandbox.fire("turn-finished");
+    assert!(run.reports(3)[1].contains("hooks.log not written: the full log cannot become"), "{run:#?}");
+    assert_eq!(fs::metadata(&log).unwrap().len(), 1_200_000);
+
+    let sandbox = Sandbox::with(&scripts(&["rm -r $HOME/.bravebot; exit 3"]));
+    let run = sandbox.fire("turn-finished");
+    assert!(run.reports(2)[1].contains(".bravebot does not exist; mkdir"), "{run:#?}");
 }
 
 /// SPEC 8.5, as root: a log of another user's is not used.
@@ -293,20 +320,25 @@ fn a_log_that_belongs_to_another_user_is_not_used() {
     fs::write(&log, "").unwrap();
     std::os::unix::fs::chown(&log, Some(65534), None).unwrap();
     let run = sandbox.fire("turn-finished");
-    assert!(run.reports(2)[1].contains("belongs to user 65534"), "{run:#?}");
+    assert!(run.reports(2)[1].contains("belongs to user 65534, and not to you; mv"), "{run:#?}");
     assert!(sandbox.log().is_empty());
 }
 
 /// SPEC 8.5, CASES 49.
 #[test]
 fn every_line_is_whole_also_when_many_processes_write() {
-    let sandbox = Sandbox::with(&scripts(&vec!["exit 3"; 250]));
-    let writers: Vec<_> =
-        (0..4).map(|_| sandbox.command(&["fire", "turn-finished"]).stderr(Stdio::null()).spawn().unwrap()).collect();
+    // Lines that a page ends in the middle of are seen by halves while they are written.
+    let program = format!("/{}", "x".repeat(500));
+    let entries = vec![serde_json::json!({"on": "turn-finished", "run": [program]}); 100];
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": entries}).to_string());
+    let fire = || sandbox.command(&["fire", "turn-finished"]).stderr(Stdio::null()).spawn().unwrap();
+    let writers: Vec<_> = (0..4).map(|_| fire()).collect();
     for mut writer in writers {
         assert!(writer.wait().unwrap().success());
     }
-    assert_eq!(sandbox.log().len(), 1000);
+    assert_eq!(sandbox.log().len(), 400);
+    let text = fs::read_to_string(sandbox.home().join(".bravebot/hooks.log")).unwrap();
+    assert!(!text.contains("\n\n"), "an empty line");
 }
 
 /// SPEC 8.5: past 1 MiB it becomes the older one, once, and nothing of that megabyte is lost.
