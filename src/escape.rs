@@ -9,7 +9,7 @@ use std::fmt::Write;
 const LONGEST: usize = 1024;
 
 /// `text` in double quotes, escaped, at most about a kilobyte long; a longer one ends in `…`.
-pub(crate) fn quoted(text: impl AsRef<[u8]>) -> String {
+pub fn quoted(text: impl AsRef<[u8]>) -> String {
     format!("\"{}\"", escaped(text))
 }
 

@@ -73,6 +73,9 @@ mod walk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod withheld;
 
+#[doc(hidden)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use escape::quoted;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use {launcher::Launcher, report::Report, turn_log::TurnLog};
 

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use bravebot_hooks::Moment;
+use bravebot_hooks::{Moment, quoted};
 
 use super::help::Topic;
 
@@ -150,7 +150,7 @@ impl Common {
                 }
                 self.withhold.push(name);
             }
-            _ => return Err(format!("unknown flag {}", shown(name))),
+            _ => return Err(format!("unknown flag {}", shown(&[OsStr::new("--"), name].join(OsStr::new(""))))),
         }
         Ok(())
     }
@@ -184,8 +184,7 @@ fn value_of(
     value.or_else(|| rest.next()).ok_or_else(|| format!("{flag} needs a value"))
 }
 
-/// An argument for people, in quotes, and no longer than a line takes.
+/// An argument for people.
 fn shown(argument: &OsStr) -> String {
-    let text: String = argument.to_string_lossy().escape_debug().take(200).collect();
-    format!("\"{text}\"")
+    quoted(argument.as_bytes())
 }

@@ -5,7 +5,7 @@
 //! description is opened where that can be done.
 
 use std::io::{IsTerminal, stderr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -88,8 +88,7 @@ impl To {
         let descriptor = match self {
             To::Nowhere => return,
             To::Socket => {
-                let _ =
-                    send(std::os::fd::AsRawFd::as_raw_fd(&own), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
+                let _ = send(own.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
                 return;
             }
             To::Waits(Some(again)) => again.as_fd(),
@@ -104,7 +103,9 @@ impl To {
 
 fn open_again() -> Option<OwnedFd> {
     let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    open("/proc/self/fd/2", flags, Mode::empty()).ok()
+    let again = open("/proc/self/fd/2", flags, Mode::empty()).ok()?;
+    // Not where a closed standard stream was: the standard library copies to 3 and above.
+    if again.as_raw_fd() > 2 { Some(again) } else { again.try_clone().ok() }
 }
 
 /// A thread that waits beside the hook, made when the first one starts.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use bravebot_hooks::sys::{self, Change, Child};
-use bravebot_hooks::{Event, Launcher};
+use bravebot_hooks::{Event, Launcher, quoted};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -69,12 +69,17 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
 
 /// Runs COMMAND to its end.
 fn command(words: &[OsString], mask: &SigSet, signals: &Signals, host: &Host, hung_up: &mut bool) -> End {
-    let name = words.first().map(|word| word.to_string_lossy().escape_debug().to_string()).unwrap_or_default();
+    let name = words.first().map(|word| quoted(word.as_bytes())).unwrap_or_default();
     match start(words, mask) {
         Ok(command) => wait_for(command, signals, hung_up),
         Err(error) => {
-            host.line(&format!("cannot run \"{name}\": {}", error.desc()));
-            End::Status(if error == Errno::ENOENT { NOT_FOUND } else { NOT_EXECUTABLE })
+            host.line(&format!("cannot run {name}: {}", error.desc()));
+            End::Status(match error {
+                Errno::ENOENT => NOT_FOUND,
+                // Not COMMAND's fault: there is no room for another process.
+                Errno::EAGAIN | Errno::ENOMEM => LAUNCHER_FAILED,
+                _ => NOT_EXECUTABLE,
+            })
         }
     }
 }
