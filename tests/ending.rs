@@ -127,6 +127,18 @@ fn a_process_with_a_session_of_its_own_is_out_of_reach_and_holds_nobody() {
     nix::sys::signal::kill(survivor, nix::sys::signal::SIGKILL).unwrap();
 }
 
+/// What the README gives for what must outlive the turn: its process is out of the group from its first moment on.
+#[test]
+fn the_readmes_way_to_outlive_the_turn_is_never_killed() {
+    assert!(include_str!("../README.md").contains(r#"["setsid", "-w", "setsid", "-f", "paplay", "done.oga"]"#));
+    let hook = serde_json::json!({"on": "turn-finished",
+        "run": ["setsid", "-w", "setsid", "-f", "sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; echo x >> got"]});
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": vec![hook; 100]}).to_string());
+    sandbox.fire("turn-finished").is_silent_success();
+    fs::write(sandbox.work().join("go"), "").unwrap();
+    eventually("all have outlived it", || (sandbox.written("got").len() == 200).then_some(()));
+}
+
 /// SPEC 2.4, 5.1, CASES 36, 30.
 #[test]
 fn each_hook_has_its_own_bound_and_the_next_runs() {
