@@ -213,25 +213,31 @@ impl Process {
         }
     }
 
-    fn id(&self) -> sys::Child<'_> {
-        match &self.pidfd {
-            Some(pidfd) => sys::Child::Pidfd(pidfd.as_fd()),
-            None => sys::Child::Pid(self.pid.as_raw()),
+    /// waitid(2) for this child.
+    fn changed(&self, flags: WaitPidFlag) -> Result<Option<Change>, Errno> {
+        let by_number = sys::Child::Pid(self.pid.as_raw());
+        match self.pidfd.as_ref().map(|pidfd| sys::wait(sys::Child::Pidfd(pidfd.as_fd()), flags)) {
+            Some(answer @ (Ok(_) | Err(Errno::ECHILD))) => answer,
+            // Linux 5.3 has pidfds, and does not wait for one.
+            _ => sys::wait(by_number, flags),
         }
     }
 
     /// Looks without reaping.
     fn look(&self) -> Look {
-        match sys::wait(self.id(), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
-            Ok(None) => Look::Running,
-            Ok(Some(change)) => Look::Ended(change),
-            Err(_) => Look::Lost,
+        match self.changed(WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
+            Ok(Some(change @ (Change::Exited(_) | Change::Killed(_)))) => Look::Ended(change),
+            Err(Errno::ECHILD) => Look::Lost,
+            // One that asked to be traced (ptrace(2)) stops for us, and has not ended. Nor has one that cannot be seen:
+            // then its bound holds.
+            Ok(Some(Change::Stopped) | None) | Err(_) => Look::Running,
         }
     }
 
     /// Waits for the end without reaping. The child is looked at before the clock, so one that has ended in time is never
     /// late, also when this process was stopped meanwhile (SPEC 5.1).
     fn wait(&self, deadline: Instant, interrupt: &Interrupt, interruptible: bool) -> Waited {
+        let mut seemed_over = false;
         loop {
             match self.look() {
                 Look::Ended(change) => return Waited::Ended(Some(change)),
@@ -250,11 +256,16 @@ impl Process {
             let mut watched = [interrupt.wake(), end].map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
             // Rounded up: never before the bound.
             let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+            // A tracer may hold one that has ended: its pidfd is readable, and there is nothing to wait for yet.
+            if seemed_over {
+                thread::sleep(LAST_RESORT.min(left));
+            }
             match poll(&mut watched, timeout) {
                 Ok(_) => interrupt.drain(),
                 Err(Errno::EINTR) => {}
                 Err(_) => thread::sleep(LAST_RESORT.min(left)),
             }
+            seemed_over = self.pidfd.is_some() && watched[1].any().unwrap_or(false);
         }
     }
 
@@ -276,7 +287,7 @@ impl Process {
             // It sees the same end. Were the child reaped before that, it would wait for whoever gets the number next.
             let _ = thread.join();
         }
-        let _ = sys::wait(self.id(), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
+        let _ = self.changed(WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
         true
     }
 
@@ -333,7 +344,13 @@ fn wake_at_end(pid: Pid, interrupt: &Interrupt) -> Option<JoinHandle<()>> {
     let waker = interrupt.waker()?;
     let block = move || {
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
-        while sys::wait(sys::Child::Pid(pid.as_raw()), flags) == Err(Errno::EINTR) {}
+        loop {
+            match sys::wait(sys::Child::Pid(pid.as_raw()), flags) {
+                Err(Errno::EINTR) => {}
+                Ok(Some(Change::Stopped)) => thread::sleep(LAST_RESORT),
+                _ => break,
+            }
+        }
         let _ = write(&waker, b"!");
     };
     // Not thread::spawn, which panics where threads have run out.

@@ -141,8 +141,9 @@ fn open(directory: &OwnedFd) -> Result<File, Fault> {
                 }
                 drop(file);
             }
-            // Somebody else is at it: a line more in the older file is no loss.
-            Err((file, _)) => return Ok(file),
+            // Somebody else is at it: a line more in the older file is no loss, a file without end would be.
+            Err((file, _)) if stat.st_size.cast_unsigned() <= 2 * LARGEST => return Ok(file),
+            Err((_, error)) => return Err(Fault::CannotRotate(error)),
         }
     }
 }

@@ -220,6 +220,25 @@ fn a_hook_that_cannot_be_killed_is_given_up_and_the_next_runs() {
     }
 }
 
+/// SPEC 5.1, 5.4: one that asks to be traced by its parent stops for it at its exec (ptrace(2)), and has not ended.
+#[test]
+fn a_hook_that_asks_to_be_traced_is_ended_at_its_bound_and_leaves_no_zombie() {
+    if std::env::var_os("TRACED").is_some() {
+        nix::sys::ptrace::traceme().unwrap();
+        let error = std::os::unix::process::CommandExt::exec(&mut Command::new("true"));
+        unreachable!("{error}");
+    }
+    let test = "a_hook_that_asks_to_be_traced_is_ended_at_its_bound_and_leaves_no_zombie";
+    let words = [std::env::current_exe().unwrap().to_str().unwrap(), test, "--exact"].map(str::to_owned);
+    let hook = serde_json::json!({"on": "turn-started", "run": words, "timeout": 1});
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": [hook]}).to_string());
+    let list = "cat /proc/$PPID/task/$PPID/children > children";
+    let run = Run::of(sandbox.command(&["turn", "--", "sh", "-c", list]).env("TRACED", "1"));
+    run.one_report_says(&[LATE]);
+    // COMMAND is the one child there is.
+    assert_eq!(sandbox.written("children").split_whitespace().count(), 1, "{run:#?}");
+}
+
 /// SPEC 8.1, 5.7: the running hook is ended, the rest are skipped, nothing is written, and the command dies of the signal.
 #[test]
 fn fire_dies_of_a_signal_with_its_hook_and_says_nothing() {

@@ -194,3 +194,19 @@ fn a_launcher_that_comes_late_does_not_rotate_again() {
     assert!(older.starts_with(&full), "the older megabyte is lost: {} bytes", older.len());
     assert_eq!(sandbox.log().len() + older[full.len()..].lines().count(), 2);
 }
+
+/// SPEC 5.5: only a child that is not ours any more is given up; one that cannot be seen keeps its bound.
+#[test]
+fn a_hook_that_cannot_be_waited_for_is_still_ended_at_its_bound() {
+    let script = "echo $$ > pid; exec sleep 320";
+    let hook = serde_json::json!({"on": "turn-finished", "run": ["sh", "-c", script], "timeout": 1});
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": [hook]}).to_string());
+    for error in ["EINVAL", "EPERM", "ENOSYS"] {
+        let inject = format!("inject=waitid:error={error}");
+        let Some((run, _)) = trace(&sandbox, &["-e", "trace=waitid", "-e", &inject], &["fire", "turn-finished"]) else {
+            return;
+        };
+        run.one_report_says(&["was still running after 1 s and could not be killed"]);
+        ends(&sandbox.written("pid"));
+    }
+}

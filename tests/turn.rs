@@ -729,13 +729,16 @@ fn a_directory_is_for_the_hooks_alone() {
     assert_eq!(run.stderr.lines().count(), 2, "{run:#?}");
 }
 
-/// SPEC 8.2.
+/// SPEC 8.2, also where the launcher found SIGTSTP ignored or blocked.
 #[test]
 fn a_launcher_stops_and_goes_on_with_its_command() {
-    for stop in ["STOP", "TSTP"] {
+    for (stop, found) in [("STOP", ""), ("TSTP", ""), ("STOP", "--ignore-signal=TSTP"), ("STOP", "--block-signal=TSTP")]
+    {
         let sandbox = Sandbox::of_turn(&[]);
         let inbox = sandbox.gate("inbox");
-        let turn = Beside::start(sandbox.command(&["turn", "--", "bash", "-c", AGENT]));
+        let mut command = sandbox.other(&["env"]);
+        command.args((!found.is_empty()).then_some(found)).args([BINARY, "turn", "--", "bash", "-c", AGENT]);
+        let turn = Beside::start(command);
         let agent = appears(&sandbox.work().join("agent"));
         for round in ["1", "2", "3"] {
             inbox.say(&format!("kill -{stop} $$; echo {round} > round; mv round round-{round}"));

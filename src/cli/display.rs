@@ -1,20 +1,21 @@
 //! Standard error: one line a report, and in `turn` a status line while a hook runs (SPEC 8.6).
 //!
 //! A write here never blocks: a full pipe or a terminal that is held up with Ctrl-S costs the line, which stands in the
-//! log, and not the turn (SPEC 6.5). O_NONBLOCK on the descriptor itself would change the agent's own, so a second
-//! description is opened where that can be done.
+//! log, and not the turn (SPEC 6.5). O_NONBLOCK on the descriptor itself would change the agent's own, so each kind of
+//! file is written to in its own way.
 
 use std::io::{IsTerminal, stderr};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::fcntl::{OFlag, open};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, SpliceFFlags, open, splice};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{MsgFlags, send};
 use nix::sys::stat::{Mode, SFlag, fstat};
-use nix::unistd::write;
+use nix::unistd::{pipe2, write};
 
 /// A line, prefix and newline included (SPEC 6.4); also what a pipe takes whole (pipe(7)).
 const LONGEST_LINE: usize = 4096;
@@ -30,8 +31,9 @@ pub(crate) struct Display {
 enum To {
     Nowhere,
     Socket,
-    /// A pipe or a terminal, opened again without blocking where the system lets us.
-    Waits(Option<OwnedFd>),
+    Pipe,
+    /// Opened again without blocking, where the system lets us.
+    Terminal(Option<OwnedFd>),
     File,
 }
 
@@ -42,8 +44,8 @@ impl Display {
         let to = match kind {
             Err(_) => To::Nowhere,
             Ok(SFlag::S_IFSOCK) => To::Socket,
-            Ok(SFlag::S_IFIFO) => To::Waits(open_again()),
-            Ok(_) if stderr().is_terminal() => To::Waits(open_again()),
+            Ok(SFlag::S_IFIFO) => To::Pipe,
+            Ok(_) if stderr().is_terminal() => To::Terminal(open_again()),
             Ok(_) => To::File,
         };
         Display { to: Arc::new(to), status: None }
@@ -52,7 +54,7 @@ impl Display {
     /// With one, where standard error is a terminal that can take a line back.
     pub(crate) fn with_status_line(mut self) -> Display {
         let can_erase = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
-        if can_erase && matches!(*self.to, To::Waits(_)) && stderr().is_terminal() {
+        if can_erase && matches!(*self.to, To::Terminal(_)) {
             self.status = Some(Status::default());
         }
         self
@@ -91,14 +93,25 @@ impl To {
                 let _ = send(own.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
                 return;
             }
-            To::Waits(Some(again)) => again.as_fd(),
-            To::Waits(None) | To::File => own.as_fd(),
+            To::Pipe => {
+                let _ = write_to_pipe(bytes, own.as_fd());
+                return;
+            }
+            To::Terminal(Some(again)) => again.as_fd(),
+            To::Terminal(None) | To::File => own.as_fd(),
         };
         let mut ready = [PollFd::new(descriptor, PollFlags::POLLOUT)];
         if poll(&mut ready, PollTimeout::ZERO) == Ok(1) {
             let _ = write(descriptor, bytes);
         }
     }
+}
+
+/// By way of a pipe of our own, from which splice(2) moves the line whole, or not at all where it would have to wait.
+fn write_to_pipe(bytes: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
+    let (from, own) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+    let written = write(&own, bytes)?;
+    splice(from, None, to, None, written, SpliceFFlags::SPLICE_F_NONBLOCK).map(drop)
 }
 
 fn open_again() -> Option<OwnedFd> {

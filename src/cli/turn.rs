@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
-use nix::sys::signal::{SigSet, Signal, kill, raise};
+use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::stat::Mode;
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{Pid, getsid, setpgid};
@@ -147,8 +147,10 @@ fn wait_for(command: Pid, signals: &Signals, hung_up: &mut bool) -> End {
         }
         // A stop from before a SIGCONT is over: that one has been passed on above.
         if let Ok(Some(_)) = sys::wait(child, WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG) {
-            // Not SIGSTOP, which would stop an orphaned group for good (SPEC 8.2).
-            let _ = raise(Signal::SIGTSTP);
+            // Not SIGSTOP, which would stop an orphaned group for good (SPEC 8.2). COMMAND has what the launcher found.
+            sys::restore_default(Signal::SIGTSTP as i32);
+            sys::unblock(Signal::SIGTSTP as i32);
+            sys::raise(Signal::SIGTSTP as i32);
         }
     }
 }

@@ -1,0 +1,72 @@
+//! The faults that people make when they write JSON by hand, each by its name and at its own place (SPEC 1.11).
+//!
+//! Knows the text, where the parser stopped and what it said there; the parser's own words are for what has no name here.
+//! Quotes a key and nothing else: what stands in a value may be a token.
+
+use crate::escape::quoted;
+
+/// Where the fault is and what to write instead, from where the parser stopped.
+pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String) {
+    let stopped = text.floor_char_boundary(stopped);
+    let (before, rest) = text.split_at(stopped);
+    let said = |what: &str| (stopped, what.to_owned());
+    if text.trim().is_empty() {
+        return said("the file is empty; write {\"hooks\": []}");
+    }
+    if reason.contains("control character") {
+        return said("a line break, tab or other control character in a string; write \\n or \\t, or close the string before it");
+    }
+    if reason.contains("escape") {
+        return said("no escape of JSON; write \\\\ for a backslash");
+    }
+    if reason.starts_with("EOF") {
+        return match unclosed(text) {
+            Some((at, '"')) => (at, "the string that begins here is not closed; write \" at its end".to_owned()),
+            Some((at, '{')) => (at, "the object that begins here is not closed; write } at its end".to_owned()),
+            Some((at, _)) => (at, "the array that begins here is not closed; write ] at its end".to_owned()),
+            None => said("the text ends too early"),
+        };
+    }
+    let last = before.trim_end();
+    let next = rest.chars().next().unwrap_or_default();
+    match next {
+        '/' | '#' => said("a comment; JSON has none, take it out"),
+        '\'' => said("a single quote; JSON has double quotes alone"),
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}' => said("a typographic quote; write \""),
+        '}' | ']' if last.ends_with(',') => (last.len() - 1, "a comma after the last one; take it out".to_owned()),
+        ',' if last.ends_with([',', '[', '{']) => said("a comma with nothing before it; take it out"),
+        ']' | '}' if reason.starts_with("expected `,`") => said("the wrong bracket: what is open here ends in the other"),
+        _ if reason.starts_with("trailing characters") => said("text after the end of the file's one object; take it out"),
+        _ if reason.starts_with("expected `,`") => (last.len(), "a comma is missing here".to_owned()),
+        '=' => said("a = where JSON has a colon"),
+        _ if reason.starts_with("expected `:`") => (last.len(), "a colon is missing here, between key and value".to_owned()),
+        _ if reason.starts_with("key must be") && (next.is_alphabetic() || next == '_') => {
+            let key: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_-$".contains(*c)).collect();
+            (stopped, format!("the key needs double quotes; write {}", quoted(key)))
+        }
+        _ if next.is_alphabetic() => said("a bare word; a string needs double quotes, and else JSON has true, false and null"),
+        _ => said(reason),
+    }
+}
+
+/// The innermost bracket that is still open at the end, or the quote, and where it is.
+fn unclosed(text: &str) -> Option<(usize, char)> {
+    let mut open = Vec::new();
+    let mut characters = text.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '[' | '{' => open.push((at, c)),
+            ']' | '}' => drop(open.pop()),
+            '"' => loop {
+                match characters.next() {
+                    Some((_, '\\')) => drop(characters.next()),
+                    Some((_, '"')) => break,
+                    Some(_) => {}
+                    None => return Some((at, '"')),
+                }
+            },
+            _ => {}
+        }
+    }
+    open.pop()
+}
