@@ -66,7 +66,7 @@ pub(crate) struct Straggler(Process);
 impl Straggler {
     /// Reaps it if it has ended meanwhile. Never blocks.
     pub(crate) fn is_gone(&mut self) -> bool {
-        self.0.reap()
+        self.0.reap() != Reaped::NotYet
     }
 }
 
@@ -84,8 +84,9 @@ pub(crate) fn run(
         Waited::Ended(change) => {
             // Reaped last: until then the group's number cannot be used again, so this cannot hit a stranger.
             process.signal(Signal::SIGKILL);
-            process.reap();
-            return Ok(Ending::Alone { change, left: change.is_some() && process.left_something() });
+            // Where somebody else reaps, its number may be a stranger's by now: then nothing is said of what was left.
+            let left = process.reap() == Reaped::Here && process.left_something();
+            return Ok(Ending::Alone { change, left });
         }
         Waited::Interrupted => Ending::Interrupted,
         Waited::TimedOut => Ending::AtBound { ended: true },
@@ -97,7 +98,7 @@ pub(crate) fn run(
     thread::sleep(GRACE);
     process.signal(Signal::SIGKILL);
     process.wait(Instant::now() + LAST_WAIT, interrupt, false);
-    if process.reap() {
+    if process.reap() != Reaped::NotYet {
         return Ok(ending);
     }
     stragglers.push(Straggler(process));
@@ -199,6 +200,14 @@ enum Look {
     Lost,
 }
 
+#[derive(PartialEq, Eq)]
+enum Reaped {
+    NotYet,
+    Here,
+    /// By the kernel or by another thread of the host.
+    Elsewhere,
+}
+
 enum Waited {
     Ended(Option<Change>),
     TimedOut,
@@ -278,17 +287,19 @@ impl Process {
         }
     }
 
-    /// Whether the child is gone: reaped now, or by somebody else. Never blocks.
-    fn reap(&mut self) -> bool {
+    /// Reaps the child if it has ended. Never blocks.
+    fn reap(&mut self) -> Reaped {
         if matches!(self.look(), Look::Running) {
-            return false;
+            return Reaped::NotYet;
         }
         if let Some(thread) = self.thread.take() {
             // It sees the same end. Were the child reaped before that, it would wait for whoever gets the number next.
             let _ = thread.join();
         }
-        let _ = self.changed(WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG);
-        true
+        match self.changed(WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG) {
+            Ok(Some(_)) => Reaped::Here,
+            _ => Reaped::Elsewhere,
+        }
     }
 
     /// Whether the group had more than its leader, and more than children that had ended and were only not waited for.

@@ -310,6 +310,12 @@ fn a_host_that_reaps_every_child_gets_no_hang_and_no_false_report() {
     let hooks = r#"{"hooks":[{"on":"turn-finished","run":["true"]},{"on":"turn-finished","run":["sh","-c","echo x >> got"]},
         {"on":"turn-started","run":["sleep","316"],"timeout":1}]}"#;
     in_a_process_of_its_own("a_host_that_reaps_every_child_gets_no_hang_and_no_false_report", hooks, || {
+        struct Over<'a>(&'a AtomicBool);
+        impl Drop for Over<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
         let over = AtomicBool::new(false);
         thread::scope(|threads| {
             threads.spawn(|| {
@@ -317,6 +323,8 @@ fn a_host_that_reaps_every_child_gets_no_hang_and_no_false_report() {
                     let _ = nix::sys::wait::waitpid(None, Some(nix::sys::wait::WaitPidFlag::WNOHANG));
                 }
             });
+            // Also where an assertion fails.
+            let _over = Over(&over);
             let (launcher, heard) = launcher();
             for _ in 0..200 {
                 launcher.fire(Event::TurnFinished, here());
@@ -324,7 +332,6 @@ fn a_host_that_reaps_every_child_gets_no_hang_and_no_false_report() {
             assert_eq!((heard.reports(), got()), (vec![], "x\n".repeat(200)));
             launcher.fire(Event::TurnStarted, here());
             assert_eq!(heard.reports(), ["turn-started hook \"sleep\" was still running after 1 s and was stopped"]);
-            over.store(true, Ordering::Relaxed);
         });
     });
 }
