@@ -22,10 +22,7 @@ impl Environment {
         let mut seen = BTreeSet::new();
         let mut block = Vec::new();
         for (name, value) in host {
-            if is_left_out(&name)
-                || also.iter().any(|also| also.eq_ignore_ascii_case(&name))
-                || !seen.insert(name.clone())
-            {
+            if name == "PWD" || name == "OLDPWD" || is_withheld(&name, also) || !seen.insert(name.clone()) {
                 continue;
             }
             let mut entry = name.into_vec();
@@ -51,8 +48,10 @@ impl Environment {
     }
 }
 
-fn is_left_out(name: &OsStr) -> bool {
-    name == "PWD" || name == "OLDPWD" || WITHHELD.iter().any(|(withheld, _)| name.eq_ignore_ascii_case(withheld))
+/// Whether `name` stands in the table or among `also`, in whatever case (SPEC 4.1).
+pub(crate) fn is_withheld(name: &OsStr, also: &[OsString]) -> bool {
+    WITHHELD.iter().any(|(withheld, _)| name.eq_ignore_ascii_case(withheld))
+        || also.iter().any(|also| also.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub fn quoted(text: impl AsRef<[u8]>) -> String {
 }
 
 /// `text` escaped, at most about a kilobyte long; a longer one ends in `…`.
-pub(crate) fn escaped(text: impl AsRef<[u8]>) -> String {
+pub fn escaped(text: impl AsRef<[u8]>) -> String {
     let mut out = String::new();
     for chunk in text.as_ref().utf8_chunks() {
         for c in chunk.valid().chars() {

@@ -4,6 +4,7 @@
 //! must be, so nothing is coerced, a key given twice is seen, and every problem has a line and a column. Reading
 //! has no error to return (SPEC 1.12): text that cannot be used is a problem and no hooks.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -11,12 +12,18 @@ use serde_core::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::argv::{Argv, Flaw};
+use crate::caution::Caution;
+use crate::foreign;
+use crate::json_fault;
 use crate::moment::{Event, Moment};
-use crate::problem::{Kind, Problem, Wrong};
+use crate::near_miss;
+use crate::problem::{Kind, Place, Problem, Wrong};
 use crate::trust::TrustedText;
 
 /// The bound of every hook (SPEC 5.1); an entry can only shorten it (SPEC 1.10).
 const BOUND: u64 = 30;
+/// How many events of another agent's file are named.
+const MOST_EVENTS: usize = 4;
 
 /// One entry that is in force.
 #[derive(Debug)]
@@ -39,59 +46,63 @@ impl Hook {
     }
 }
 
-/// What a file comes to: the hooks in force in its order, and its problems in the order of their places.
+/// One entry as a person wrote it, in force or not.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) place: Place,
+    /// Where its program stands, or the entry where it has none.
+    pub(crate) program_place: Place,
+    pub(crate) on: Option<Moment>,
+    pub(crate) tool: Option<String>,
+    pub(crate) program: Option<String>,
+    /// Which of the hooks in force it is.
+    pub(crate) in_force: Option<usize>,
+}
+
+/// What a file comes to: the hooks in force and all entries in its order, and its problems in the order of their places.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
     pub(crate) in_force: Vec<Hook>,
+    pub(crate) entries: Vec<Entry>,
     pub(crate) problems: Vec<Problem>,
+    pub(crate) cautions: Vec<(Place, Caution)>,
 }
 
 /// Reads the text of a file (SPEC 1.6 to 1.11).
 pub(crate) fn parse(text: &TrustedText) -> Hooks {
     let bytes = text.as_bytes();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut hooks = Hooks::default();
-    let mut problems = Vec::new();
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            Reader { text, problems: &mut problems }.file(&mut hooks.in_force);
-            text
-        }
-        Err(error) => {
-            problems.push((error.valid_up_to(), Wrong::NotUtf8));
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
-        }
-    };
-    hooks.problems = placed(text, problems);
-    hooks
-}
-
-/// The problems in the order of their offsets, each with the line and the column of its own: one pass over the text.
-fn placed(text: &str, mut problems: Vec<(usize, Wrong)>) -> Vec<Problem> {
-    problems.sort_by_key(|(offset, _)| *offset);
-    let (mut at, mut line, mut column) = (0, 1, 1);
-    let place = |(offset, what): (usize, Wrong)| {
-        let until = text.floor_char_boundary(offset);
-        for c in text[at..until].chars() {
-            (line, column) = if c == '\n' { (line + 1, 1) } else { (line, column + 1) };
-        }
-        at = until;
-        Problem { line, column, what }
-    };
-    problems.into_iter().map(place).collect()
+    let text = std::str::from_utf8(bytes);
+    // What comes before the first byte that is no character has its places all the same.
+    let valid = text.as_ref().map_or_else(|error| error.valid_up_to(), |text| text.len());
+    let mut reader = Reader::of(std::str::from_utf8(&bytes[..valid]).unwrap_or_default());
+    match text {
+        Ok(_) => reader.file(),
+        Err(_) => reader.problem(valid, Wrong::NotUtf8),
+    }
+    reader.found.problems.sort_by_key(|problem| problem.place);
+    reader.found.cautions.sort_by_key(|(place, _)| *place);
+    reader.found
 }
 
 struct Reader<'a> {
     text: &'a str,
-    /// Each with its offset in the text.
-    problems: &'a mut Vec<(usize, Wrong)>,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    found: Hooks,
 }
 
 /// The members of an object in their order, keys and values still text, equal keys kept.
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'a> Reader<'a> {
-    fn file(&mut self, in_force: &mut Vec<Hook>) {
+    fn of(text: &'a str) -> Reader<'a> {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+        Reader { text, lines, found: Hooks::default() }
+    }
+
+    fn file(&mut self) {
         let start = self.text.len() - self.text.trim_start_matches([' ', '\t', '\r', '\n']).len();
         if let Err(error) = serde_json::from_str::<IgnoredAny>(self.text) {
             return self.not_json(&error);
@@ -99,45 +110,84 @@ impl<'a> Reader<'a> {
         let Some(members) = self.members(&self.text[start..]) else {
             return self.problem(start, Wrong::RootNotObject(Kind::of(&self.text[start..])));
         };
-        let mut hooks = None;
-        let mut keys = Vec::new();
+        let (mut hooks, mut unknown, mut keys) = (None, Vec::new(), BTreeSet::new());
         for (raw, value) in members {
-            let key = self.string(raw).unwrap_or_else(|| raw.get().to_owned());
-            if keys.contains(&key) {
-                self.problem(self.offset(raw.get()), Wrong::RootKeyTwice(key));
-                return;
+            let key = self.key(raw);
+            if !keys.insert(key.clone()) {
+                self.found.problems.clear();
+                return self.problem(self.offset(raw.get()), Wrong::RootKeyTwice(key));
             }
             match &*key {
                 "hooks" => hooks = Some(value),
                 "$schema" => {}
-                _ => self.problem(self.offset(raw.get()), Wrong::RootKeyUnknown(key.clone())),
+                _ => unknown.push((self.offset(raw.get()), key)),
             }
-            keys.push(key);
         }
-        let Some(hooks) = hooks else { return self.problem(start, Wrong::NoHooks) };
+        if let Some(foreign) = self.foreign(hooks, &unknown) {
+            return self.problem(hooks.map_or(start, |hooks| self.offset(hooks.get())), foreign);
+        }
+        let mut is_misspelt = false;
+        for (at, key) in unknown {
+            let is_meant = hooks.is_none() && near_miss::is_hooks(&key);
+            is_misspelt |= is_meant;
+            self.problem(at, if is_meant { Wrong::RootKeyMeant(key) } else { Wrong::RootKeyUnknown(key) });
+        }
+        let Some(hooks) = hooks else {
+            if !is_misspelt {
+                self.problem(start, Wrong::NoHooks);
+            }
+            return;
+        };
         match serde_json::from_str::<Vec<&RawValue>>(hooks.get()) {
-            Ok(entries) => in_force.extend(entries.into_iter().filter_map(|entry| self.entry(entry))),
+            Ok(entries) => entries.into_iter().for_each(|entry| self.entry(entry)),
             Err(_) => self.problem(self.offset(hooks.get()), Wrong::HooksNotArray(Kind::of(hooks.get()))),
         }
     }
 
-    /// The entry as a hook, or as many problems as it has.
-    fn entry(&mut self, entry: &'a RawValue) -> Option<Hook> {
-        let before = self.problems.len();
-        let start = self.offset(entry.get());
-        let Some(members) = self.members(entry.get()) else {
-            self.problem(start, Wrong::EntryNotObject(Kind::of(entry.get())));
-            return None;
+    /// Whether this is another agent's file: its events stand where ours has entries, or where it has keys.
+    fn foreign(&self, hooks: Option<&'a RawValue>, unknown: &[(usize, String)]) -> Option<Wrong> {
+        let events: Vec<String> = match hooks {
+            Some(hooks) => self.members(hooks.get())?.iter().map(|(raw, _)| self.key(raw)).collect(),
+            None => unknown.iter().map(|(_, key)| key.clone()).collect(),
         };
+        let agent = foreign::agent_of(&events)?;
+        Some(Wrong::Foreign { agent, events: events.into_iter().take(MOST_EVENTS).collect() })
+    }
+
+    /// Takes the entry as a hook in force, or as many problems as it has.
+    fn entry(&mut self, entry: &'a RawValue) {
+        let before = self.found.problems.len();
+        let start = self.offset(entry.get());
+        let place = self.place(start);
+        let mut read = Entry { place, program_place: place, on: None, tool: None, program: None, in_force: None };
+        let hook = match self.members(entry.get()) {
+            Some(members) => self.hook(start, members, &mut read),
+            None => {
+                self.problem(start, Wrong::EntryNotObject(Kind::of(entry.get())));
+                None
+            }
+        };
+        if let Some(hook) = hook
+            && self.found.problems.len() == before
+        {
+            read.in_force = Some(self.found.in_force.len());
+            self.found.in_force.push(hook);
+        }
+        self.found.entries.push(read);
+    }
+
+    fn hook(&mut self, start: usize, members: Vec<(&'a RawValue, &'a RawValue)>, read: &mut Entry) -> Option<Hook> {
         let (mut on, mut run, mut tool, mut timeout) = (None, None, None, None);
+        let mut meant = Vec::new();
         for (raw, value) in members {
-            let key = self.string(raw).unwrap_or_else(|| raw.get().to_owned());
+            let key = self.key(raw);
             let slot = match &*key {
                 "on" => &mut on,
                 "run" => &mut run,
                 "tool" => &mut tool,
                 "timeout" => &mut timeout,
                 _ => {
+                    meant.extend(near_miss::key(&key));
                     self.problem(self.offset(raw.get()), Wrong::EntryKeyUnknown(key));
                     continue;
                 }
@@ -146,24 +196,24 @@ impl<'a> Reader<'a> {
                 self.problem(self.offset(raw.get()), Wrong::EntryKeyTwice(key));
             }
         }
-        let on = self.required(start, "on", on).and_then(|value| self.on(value));
-        let run = self.required(start, "run", run).and_then(|value| self.run(value));
+        // A key that is missing because it is misspelt is one mistake.
+        for (key, is_missing) in [("on", on.is_none()), ("run", run.is_none())] {
+            if is_missing && !meant.contains(&key) {
+                self.problem(start, Wrong::Missing(key));
+            }
+        }
+        let on = on.and_then(|value| self.on(value));
+        let run = run.and_then(|value| self.run(value, read));
         let bound = timeout.map_or(Some(BOUND), |value| self.timeout(value));
         let tool = match tool {
             Some(value) => self.tool(value, on),
             None => None,
         };
-        if self.problems.len() > before {
-            return None;
+        if on == Some(Moment::ToolFinished) && tool.is_none() {
+            self.found.cautions.push((read.place, Caution::EveryTool));
         }
+        (read.on, read.tool) = (on, tool.clone());
         Some(Hook { on: on?, tool, run: run?, bound: Duration::from_secs(bound?) })
-    }
-
-    fn required(&mut self, start: usize, key: &'static str, value: Option<&'a RawValue>) -> Option<&'a RawValue> {
-        if value.is_none() {
-            self.problem(start, Wrong::Missing(key));
-        }
-        value
     }
 
     fn on(&mut self, value: &RawValue) -> Option<Moment> {
@@ -175,17 +225,24 @@ impl<'a> Reader<'a> {
         moment
     }
 
-    fn run(&mut self, value: &RawValue) -> Option<Argv> {
+    fn run(&mut self, value: &RawValue, read: &mut Entry) -> Option<Argv> {
         let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
             self.problem(self.offset(value.get()), Wrong::RunNotArray(Kind::of(value.get())));
             return None;
         };
         let words: Vec<Option<String>> =
             elements.iter().map(|element| self.string_or(element, Wrong::RunNotString)).collect();
-        let words = words.into_iter().collect::<Option<Vec<String>>>()?;
         let place = |index: usize| elements.get(index).map_or(value.get(), |element| element.get());
+        read.program = words.first().cloned().flatten();
+        read.program_place = self.place(self.offset(place(0)));
+        let words = words.into_iter().collect::<Option<Vec<String>>>()?;
         match Argv::of(&words) {
-            Ok(argv) => return Some(argv),
+            Ok(argv) => {
+                for (index, caution) in Caution::of_words(&argv) {
+                    self.found.cautions.push((self.place(self.offset(place(index))), caution));
+                }
+                return Some(argv);
+            }
             Err(Flaw::Empty) => self.problem(self.offset(value.get()), Wrong::RunEmpty),
             Err(Flaw::BlankProgram) => self.problem(self.offset(place(0)), Wrong::ProgramBlank),
             Err(Flaw::Unexpanded) => {
@@ -202,6 +259,8 @@ impl<'a> Reader<'a> {
             self.problem(self.offset(value.get()), Wrong::ToolEmpty);
         } else if on.is_some_and(|moment| moment != Moment::ToolFinished) {
             self.problem(self.offset(value.get()), Wrong::ToolOnTurn);
+        } else if let Some(caution) = Caution::of_tool(&tool) {
+            self.found.cautions.push((self.place(self.offset(value.get())), caution));
         }
         Some(tool)
     }
@@ -210,7 +269,13 @@ impl<'a> Reader<'a> {
         let digits = value.get();
         let seconds = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
         match seconds {
-            Some(seconds @ 1..=600) => Some(seconds.min(BOUND)),
+            Some(seconds @ 1..=600) => {
+                if seconds > BOUND {
+                    let place = self.place(self.offset(digits));
+                    self.found.cautions.push((place, Caution::TimeoutAboveBound { seconds, bound: BOUND }));
+                }
+                Some(seconds.min(BOUND))
+            }
             _ => {
                 self.problem(self.offset(digits), Wrong::Timeout(Kind::of(digits)));
                 None
@@ -227,6 +292,11 @@ impl<'a> Reader<'a> {
             self.problem(self.offset(value.get()), wrong);
         }
         string
+    }
+
+    /// A key for people: as it is, or its text where that is no string of characters.
+    fn key(&self, raw: &RawValue) -> String {
+        self.string(raw).unwrap_or_else(|| raw.get().trim_matches('"').to_owned())
     }
 
     /// `None` where `value` is no string, or one with half of a surrogate pair.
@@ -246,6 +316,7 @@ impl<'a> Reader<'a> {
         let line = self.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
         let taken = usize::from(!reason.starts_with("control character"));
         let offset = if error.is_eof() { self.text.len() } else { line + error.column().saturating_sub(taken) };
+        let (offset, reason) = json_fault::named(self.text, offset, &reason);
         self.problem(offset, Wrong::NotJson(reason));
     }
 
@@ -254,8 +325,15 @@ impl<'a> Reader<'a> {
         (part.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 
+    fn place(&self, offset: usize) -> Place {
+        let offset = self.text.floor_char_boundary(offset);
+        let line = self.lines.partition_point(|begin| *begin <= offset);
+        let begin = self.lines[line - 1];
+        Place { line, column: self.text[begin..offset].chars().count() + 1 }
+    }
+
     fn problem(&mut self, offset: usize, what: Wrong) {
-        self.problems.push((offset, what));
+        self.found.problems.push(Problem { place: self.place(offset), what });
     }
 }
 
@@ -311,7 +389,7 @@ mod tests {
         let problems: Vec<_> = places
             .iter()
             .zip(expected)
-            .map(|(&(line, column), what)| Problem { line, column, what: what.clone() })
+            .map(|(&(line, column), what)| Problem { place: Place { line, column }, what: what.clone() })
             .collect();
         assert!(places.len() == expected.len() && found == problems, "{text}\n{found:#?}\n{problems:#?}");
     }
@@ -333,7 +411,10 @@ mod tests {
         let whole: &[(&str, Wrong)] = &[
             ("\u{feff}\r\n @[]", RootNotObject(Kind::Array)),
             ("\n@{}", NoHooks),
-            ("{\"é\u{1f600}\\n\":\r\n @x}", NotJson("expected value".into())),
+            (
+                "{\"é\u{1f600}\\n\":\r\n @x}",
+                NotJson("a bare word; a string needs double quotes, and else JSON has true, false and null".into()),
+            ),
             ("{\"hooks\":\n\t@{\"a\":[]}}", HooksNotArray(Kind::Object)),
             ("{\"hooks\":[],\r\n@\"hooks\":[]}", RootKeyTwice("hooks".into())),
             ("{\"hooks\":[], @\"version\":1}", RootKeyUnknown("version".into())),
@@ -385,10 +466,9 @@ mod tests {
         for half in ["\\ud800", "\\udc00", "a\\udfffb", "\\ud83d\\u0041", "\\ud83d\\ud83d"] {
             are_at_their_marks(&of(&format!("\"a\",@\"{half}\""), ""), &[Wrong::NotUnicode]);
             are_at_their_marks(&of("\"a\"", &format!(",\"tool\":@\"{half}\"")), &[Wrong::NotUnicode]);
-            let key = format!("\"{half}\"");
-            are_at_their_marks(&of("\"a\"", &format!(",@{key}:1")), &[Wrong::EntryKeyUnknown(key.clone())]);
-            let twice = format!("{{@{key}:1,@{key}:1,\"hooks\":[]}}");
-            are_at_their_marks(&twice, &[Wrong::RootKeyUnknown(key.clone()), Wrong::RootKeyTwice(key)]);
+            let key = half.to_owned();
+            are_at_their_marks(&of("\"a\"", &format!(",@\"{key}\":1")), &[Wrong::EntryKeyUnknown(key.clone())]);
+            are_at_their_marks(&format!("{{\"{key}\":1,@\"{key}\":1,\"hooks\":[]}}"), &[Wrong::RootKeyTwice(key)]);
         }
         let hooks = parse(&TrustedText::of_test(of("\"\\ud83d\\ude00\"", "").as_bytes()));
         assert_eq!(&**hooks.in_force[0].run.program(), "\u{1f600}", "{:?}", hooks.problems);

@@ -5,16 +5,27 @@
 
 use crate::escape::quoted;
 
+const BARE_WORD: &str = "a bare word; a string needs double quotes, and else JSON has true, false and null";
+
 /// Where the fault is and what to write instead, from where the parser stopped.
 pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String) {
     let stopped = text.floor_char_boundary(stopped);
     let (before, rest) = text.split_at(stopped);
     let said = |what: &str| (stopped, what.to_owned());
     if text.trim().is_empty() {
-        return said("the file is empty; write {\"hooks\": []}");
+        return (0, "the file is empty; write {\"hooks\": []}".to_owned());
+    }
+    let first = text.trim_start();
+    if first.starts_with(|c: char| c.is_ascii_alphabetic()) && first.lines().next().unwrap_or_default().contains('=') {
+        return (
+            text.len() - first.len(),
+            "this is TOML, as in Codex's config.toml; the hooks here are JSON".to_owned(),
+        );
     }
     if reason.contains("control character") {
-        return said("a line break, tab or other control character in a string; write \\n or \\t, or close the string before it");
+        return said(
+            "a line break, tab or other control character in a string; write \\n or \\t, or close the string before it",
+        );
     }
     if reason.contains("escape") {
         return said("no escape of JSON; write \\\\ for a backslash");
@@ -28,23 +39,37 @@ pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String)
         };
     }
     let last = before.trim_end();
-    let next = rest.chars().next().unwrap_or_default();
+    // The parser stops within a word that is none of its own.
+    let word = last.len() - last.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
+    if reason == "expected ident" {
+        return (last.len() - word, BARE_WORD.to_owned());
+    }
+    let Some(next) = rest.chars().next() else { return said(reason) };
     match next {
         '/' | '#' => said("a comment; JSON has none, take it out"),
         '\'' => said("a single quote; JSON has double quotes alone"),
         '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}' => said("a typographic quote; write \""),
         '}' | ']' if last.ends_with(',') => (last.len() - 1, "a comma after the last one; take it out".to_owned()),
+        '\0' => said("a NUL, as in a file of UTF-16; save it as UTF-8"),
         ',' if last.ends_with([',', '[', '{']) => said("a comma with nothing before it; take it out"),
-        ']' | '}' if reason.starts_with("expected `,`") => said("the wrong bracket: what is open here ends in the other"),
-        _ if reason.starts_with("trailing characters") => said("text after the end of the file's one object; take it out"),
+        ']' | '}' if reason.starts_with("expected `,`") => {
+            said("the wrong bracket: what is open here ends in the other")
+        }
+        _ if reason.starts_with("trailing characters") => {
+            said("text after the end of the file's one object; take it out")
+        }
         _ if reason.starts_with("expected `,`") => (last.len(), "a comma is missing here".to_owned()),
         '=' => said("a = where JSON has a colon"),
-        _ if reason.starts_with("expected `:`") => (last.len(), "a colon is missing here, between key and value".to_owned()),
+        _ if reason.starts_with("expected `:`") => {
+            (last.len(), "a colon is missing here, between key and value".to_owned())
+        }
         _ if reason.starts_with("key must be") && (next.is_alphabetic() || next == '_') => {
             let key: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_-$".contains(*c)).collect();
             (stopped, format!("the key needs double quotes; write {}", quoted(key)))
         }
-        _ if next.is_alphabetic() => said("a bare word; a string needs double quotes, and else JSON has true, false and null"),
+        _ if next.is_alphabetic() => {
+            said("a bare word; a string needs double quotes, and else JSON has true, false and null")
+        }
         _ => said(reason),
     }
 }

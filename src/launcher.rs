@@ -21,9 +21,9 @@ use crate::sys::Change;
 use crate::trust::Home;
 
 /// The file, below `HOME`; there is no other place (SPEC 1.1).
-const FILE: &str = ".bravebot/hooks.json";
+pub(crate) const FILE: &str = ".bravebot/hooks.json";
 /// The most bytes of it that are used (SPEC 1.3).
-const LARGEST: usize = 65_536;
+pub(crate) const LARGEST: usize = 65_536;
 
 thread_local! {
     static IS_FIRING: Cell<bool> = const { Cell::new(false) };

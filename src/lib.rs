@@ -40,15 +40,23 @@ pub use turn::{Delegate, Turn};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod argv;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod caution;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod check;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod descriptor;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod environment;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod escape;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod foreign;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod hooks;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod interrupt;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod json_fault;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod judge;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -73,9 +81,13 @@ mod walk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod withheld;
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use check::{Check, CheckedEntry, Finding};
 #[doc(hidden)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use escape::quoted;
+pub use escape::{escaped, quoted};
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use turn_log::{LastReport, Summary};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use {launcher::Launcher, report::Report, turn_log::TurnLog};
 

@@ -32,6 +32,21 @@ pub(crate) fn key(word: &str) -> Option<&'static str> {
     close.map(|(key, _)| *key)
 }
 
+/// The tool that `word`, not one itself, was probably meant to be.
+pub(crate) fn tool(word: &str) -> Option<&'static str> {
+    const TOOLS: &[&str] = &["write_file", "run"];
+    if TOOLS.contains(&word) {
+        return None;
+    }
+    let word = plain(word);
+    TOOLS.iter().find(|tool| plain(tool) == word || tool.len() > 4 && is_close(&word, &plain(tool))).copied()
+}
+
+/// Whether `word` was probably meant to be the key "hooks" of the file itself.
+pub(crate) fn is_hooks(word: &str) -> bool {
+    is_close(&plain(word), "hooks")
+}
+
 /// Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, Cursor, Cline and opencode, without case and punctuation.
 const TURN_STARTED: &[&str] = &[
     "userpromptsubmit",

@@ -8,11 +8,17 @@ use std::fmt;
 use crate::escape::quoted;
 use crate::near_miss;
 
-/// One problem of the file, with its place: both from 1, the column in characters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
+/// A place in the file: both from 1, the column in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
     pub(crate) line: usize,
     pub(crate) column: usize,
+}
+
+/// One problem of the file, with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) place: Place,
     pub(crate) what: Wrong,
 }
 
@@ -23,7 +29,9 @@ pub(crate) enum Wrong {
     NotUtf8,
     NotJson(String),
     RootNotObject(Kind),
+    Foreign { agent: &'static str, events: Vec<String> },
     RootKeyTwice(String),
+    RootKeyMeant(String),
     NoHooks,
     HooksNotArray(Kind),
     // The key is ignored.
@@ -86,14 +94,21 @@ impl fmt::Display for Kind {
     }
 }
 
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hooks.json:{}:{}: {}", self.line, self.column, self.what)
+        write!(f, "hooks.json:{}: {}", self.place, self.what)
     }
 }
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHAPE: &str = "{\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\", \"argument\"]}]}";
         const ROOT: &str = "the file is {\"hooks\": [...]}";
         const RUN: &str = "\"run\" is an array of strings: the program, then each argument";
         match self {
@@ -102,11 +117,24 @@ impl fmt::Display for Wrong {
             Wrong::RootNotObject(found) => write!(f, "{ROOT}, found {found}; no hook is in force"),
             Wrong::RootKeyTwice(key) => write!(f, "the key {} stands twice; no hook is in force", quoted(key)),
             Wrong::NoHooks => write!(f, "{ROOT}, found no key \"hooks\"; no hook is in force"),
-            Wrong::HooksNotArray(Kind::Object) => f.write_str(
-                "\"hooks\" is an array of entries here, found an object as in another agent's file; no hook is in force; write \
-                 {\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\", \"argument\"]}]}",
-            ),
+            Wrong::Foreign { agent, events } => {
+                write!(f, "this is the hooks file of {agent}, and is not read here; write {SHAPE}")?;
+                for (index, event) in events.iter().enumerate() {
+                    f.write_str(if index == 0 { ", with " } else { ", " })?;
+                    match near_miss::moment(event) {
+                        Some(moment) => write!(f, "\"{moment}\" for {}", quoted(event))?,
+                        None => write!(f, "nothing for {}", quoted(event))?,
+                    }
+                }
+                f.write_str("; no hook is in force")
+            }
+            Wrong::HooksNotArray(Kind::Object) => {
+                write!(f, "\"hooks\" is an array of entries, found an object; write {SHAPE}; no hook is in force")
+            }
             Wrong::HooksNotArray(found) => write!(f, "\"hooks\" is an array, found {found}; no hook is in force"),
+            Wrong::RootKeyMeant(key) => {
+                write!(f, "unknown key {}, so no hook is in force; did you mean \"hooks\"?", quoted(key))
+            }
             Wrong::RootKeyUnknown(key) => {
                 write!(f, "unknown key {} is ignored; the file has \"hooks\" and may have \"$schema\"", quoted(key))
             }
@@ -140,7 +168,10 @@ impl fmt::Display for Wrong {
             }
             Wrong::RunNotArray(found) => write!(f, "{RUN}, found {found}"),
             Wrong::RunEmpty => write!(f, "{RUN}, found an empty array"),
-            Wrong::RunNotString(found) => write!(f, "{RUN}, found {found} among them; put it in quotes"),
+            Wrong::RunNotString(found @ (Kind::Number | Kind::Boolean)) => {
+                write!(f, "{RUN}, found {found} among them; put it in quotes")
+            }
+            Wrong::RunNotString(found) => write!(f, "{RUN}, found {found} among them"),
             Wrong::RunNul => write!(f, "{RUN}, found a NUL in one; no program can be given that"),
             Wrong::ProgramBlank => f.write_str("the program is empty or only blanks"),
             Wrong::ProgramUnexpanded(program) => write!(
@@ -155,9 +186,11 @@ impl fmt::Display for Wrong {
                 f.write_str("\"tool\" is the name of one tool, found \"\"; leave it out to run on every tool")
             }
             Wrong::ToolOnTurn => f.write_str("\"tool\" goes with \"tool-finished\" alone; a turn has no tool"),
+            Wrong::Timeout(Kind::Number) => f.write_str(
+                "\"timeout\" is a whole number of seconds from 1 to 600, in digits alone; this number is not",
+            ),
             Wrong::Timeout(found) => {
-                write!(f, "\"timeout\" is a whole number of seconds from 1 to 600, in digits alone, found {found}")?;
-                if *found == Kind::Number { f.write_str(" that is not") } else { Ok(()) }
+                write!(f, "\"timeout\" is a whole number of seconds from 1 to 600, in digits alone, found {found}")
             }
         }
     }

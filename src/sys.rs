@@ -132,3 +132,13 @@ pub fn raise(signal: libc::c_int) {
     // SAFETY: the call takes an integer; what follows is the disposition's doing.
     unsafe { libc::raise(signal) };
 }
+
+/// How many columns the terminal at `descriptor` has (ioctl_tty(2)); `None` where it is no terminal or does not say.
+pub fn columns(descriptor: BorrowedFd<'_>) -> Option<usize> {
+    let mut size = MaybeUninit::<libc::winsize>::zeroed();
+    // SAFETY: `size` is writable and of the type that TIOCGWINSZ fills in.
+    let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), libc::TIOCGWINSZ, size.as_mut_ptr()) };
+    // SAFETY: all zeroes is a valid winsize, and the call either fills it in or leaves it.
+    let columns = unsafe { size.assume_init() }.ws_col;
+    (result == 0 && columns > 0).then_some(columns.into())
+}

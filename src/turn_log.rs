@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -115,6 +115,60 @@ impl TurnLog {
         line.push_str("}\n");
         line
     }
+}
+
+/// What the log holds, for a person who asks.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Where it is, or would be.
+    pub path: PathBuf,
+    /// How many reports it holds; those in the older file not counted.
+    pub reports: usize,
+    /// The last one.
+    pub last: Option<LastReport>,
+}
+
+/// The last report of the log.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct LastReport {
+    /// When, as it is written there (RFC 3339).
+    pub written: String,
+    /// When; `None` where that cannot be read.
+    pub time: Option<SystemTime>,
+    /// What the display got.
+    pub message: String,
+}
+
+impl Summary {
+    /// Opens the log only to read, by the same rules, and makes none.
+    pub(crate) fn of(home: &Home) -> Summary {
+        let mut summary = Summary { path: home.join(DIRECTORY).join(NAME), reports: 0, last: None };
+        let Ok(Some(directory)) = home.directory(DIRECTORY) else { return summary };
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let Ok(file) = openat(&directory, NAME, flags, Mode::empty()) else { return summary };
+        if !fstat(&file).is_ok_and(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG) {
+            return summary;
+        }
+        let mut bytes = Vec::new();
+        let _ = File::from(file).take(2 * LARGEST).read_to_end(&mut bytes);
+        for line in bytes.split(|byte| *byte == b'\n') {
+            let Ok(report) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
+            if let Some(message) = report["message"].as_str() {
+                summary.reports += 1;
+                let written = report["time"].as_str().unwrap_or_default();
+                let (time, message) = (of_rfc3339(written), plain(message));
+                summary.last = Some(LastReport { written: plain(written), time, message });
+            }
+        }
+        summary
+    }
+}
+
+/// What stands in a log is escaped already; somebody who edited it may have undone that.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() && !is_hidden(*c)).collect()
 }
 
 /// The middle of a line: by this text a report that stands in the log is found again. No string in a line can hold it,
@@ -224,18 +278,37 @@ fn json(text: &str) -> String {
     out
 }
 
+/// The time that [`rfc3339`] wrote; `None` for any other text.
+fn of_rfc3339(text: &str) -> Option<SystemTime> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let days = (1970..year).map(|year| 365 + u64::from(is_leap(year))).sum::<u64>()
+        + days_of_months(year).iter().take(usize::try_from(month).ok()?.checked_sub(1)?).sum::<u64>()
+        + day.checked_sub(1)?;
+    let seconds = days * 86_400 + number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)?;
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds) + Duration::from_millis(number(20, 23)?))?;
+    (rfc3339(time) == text).then_some(time)
+}
+
+fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+fn days_of_months(year: u64) -> [u64; 12] {
+    [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+}
+
 /// `time` in UTC (RFC 3339), to the millisecond; before 1970 it is 1970.
 fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (mut day, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let mut year = 1970;
     while day >= 365 + u64::from(is_leap(year)) {
         day -= 365 + u64::from(is_leap(year));
         year += 1;
     }
     let mut month = 1;
-    for days in [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
+    for days in days_of_months(year) {
         if day < days {
             break;
         }
@@ -260,7 +333,13 @@ mod tests {
             (1_735_689_599, "2024-12-31T23:59:59.007Z"),
             (4_107_542_400, "2100-03-01T00:00:00.007Z"),
         ] {
-            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7)), text);
+            let time = UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7);
+            assert_eq!((rfc3339(time).as_str(), of_rfc3339(text)), (text, Some(time)));
+        }
+        for text in
+            ["", "yesterday", "2024-13-01T00:00:00.000Z", "2024-02-30T00:00:00.000Z", "9999999999999999999999999"]
+        {
+            assert_eq!(of_rfc3339(text), None, "{text}");
         }
     }
 

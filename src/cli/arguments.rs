@@ -19,6 +19,7 @@ pub(crate) enum Request {
     Version,
     Fire(Fire),
     Turn(Turn),
+    Check(CheckRequest),
 }
 
 /// `fire`, with a tool only where a tool has finished.
@@ -35,7 +36,13 @@ pub(crate) struct Turn {
     pub(crate) command: Vec<OsString>,
 }
 
-/// The flags that both have.
+/// `check`.
+pub(crate) struct CheckRequest {
+    pub(crate) json: bool,
+    pub(crate) common: Common,
+}
+
+/// The flags that all have.
 #[derive(Default)]
 pub(crate) struct Common {
     pub(crate) directory: Option<PathBuf>,
@@ -52,14 +59,15 @@ impl Request {
     pub(crate) fn of(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, WrongUsage> {
         let wrong = |text: String| WrongUsage { status: 1, text };
         let Some(first) = arguments.next() else {
-            return Err(wrong("expected fire or turn; see bravebot-hooks --help".to_owned()));
+            return Err(wrong("expected fire, turn or check; see bravebot-hooks --help".to_owned()));
         };
         match first.as_bytes() {
             b"--help" | b"-h" => Ok(Request::Help(Topic::Program)),
             b"--version" | b"-V" => Ok(Request::Version),
             b"fire" => fire(arguments).map_err(wrong),
+            b"check" => check(arguments).map_err(wrong),
             b"turn" => turn(arguments).map_err(|text| WrongUsage { status: LAUNCHER_FAILED, text }),
-            _ => Err(wrong(format!("unknown subcommand {}; there are fire and turn", shown(&first)))),
+            _ => Err(wrong(format!("unknown subcommand {}; there are fire, turn and check", shown(&first)))),
         }
     }
 }
@@ -92,6 +100,22 @@ fn fire(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String
         Some(name) if name.is_empty() => Err("--tool needs a name that is not empty".to_owned()),
         _ => Ok(Request::Fire(Fire { moment, tool, common })),
     }
+}
+
+fn check(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
+    let mut request = CheckRequest { json: false, common: Common::default() };
+    while let Some(argument) = arguments.next() {
+        match Argument::of(argument) {
+            Argument::Flag(name, value) => match (name.as_bytes(), &value) {
+                (b"help" | b"h", None) => return Ok(Request::Help(Topic::Check)),
+                (b"version" | b"V", None) => return Ok(Request::Version),
+                (b"json", None) => request.json = true,
+                _ => request.common.take(&name, value, &mut arguments)?,
+            },
+            Argument::Word(word) => return Err(format!("one argument too many: {}", shown(&word))),
+        }
+    }
+    Ok(Request::Check(request))
 }
 
 fn turn(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {

@@ -1,4 +1,4 @@
-//! The texts of `--help` and `--version`, the only thing that is ever written to standard output.
+//! The texts of `--help` and `--version`, which `fire` and `turn` write to standard output, and nothing else.
 
 use std::io::{self, Write};
 
@@ -8,6 +8,7 @@ pub(crate) enum Topic {
     Program,
     Fire,
     Turn,
+    Check,
 }
 
 const PROGRAM: &str = "\
@@ -15,6 +16,7 @@ bravebot-hooks: notify-only hooks for coding agents
 
   bravebot-hooks fire MOMENT [flags]            fire one moment from an agent's own hooks
   bravebot-hooks turn [flags] -- COMMAND...     run COMMAND as one turn
+  bravebot-hooks check [flags]                  say what the file comes to; runs nothing
   bravebot-hooks --help | --version             also after a subcommand
 
 MOMENT is turn-started, tool-finished or turn-finished. The hooks are in ~/.bravebot/hooks.json:
@@ -58,12 +60,29 @@ alone.
 125: wrong usage, or the launcher itself failed. 126: COMMAND cannot be executed. 127: COMMAND is not found.
 ";
 
+const CHECK: &str = "\
+bravebot-hooks check [--json] [--directory DIR] [--withhold NAME]...
+
+Says what ~/.bravebot/hooks.json comes to and runs nothing: each entry, in force or not, and where its
+program would be found now; every problem with its line and column and what to write instead; what works
+and was probably not meant; which withheld names are set now; where the log is, and its last report.
+
+  --json             the same as JSON; its shape is in the README
+  --directory DIR    as if the hooks ran there; default: the working directory
+  --withhold NAME    count this environment variable as withheld too; may be given again
+  --help, --version
+
+Exits with 0 where every entry is in force, or there is no file; with 1 where there is a problem, and for
+wrong usage.
+";
+
 /// Writes the help to standard output; 0 also where that is closed.
 pub(crate) fn show(topic: Topic) -> i32 {
     write(match topic {
         Topic::Program => PROGRAM,
         Topic::Fire => FIRE,
         Topic::Turn => TURN,
+        Topic::Check => CHECK,
     })
 }
 

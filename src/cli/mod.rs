@@ -1,6 +1,7 @@
 //! The command line: which subcommand, and with what status it ends. Uses the public API of the library.
 
 mod arguments;
+mod check;
 mod display;
 mod fire;
 mod help;
@@ -24,6 +25,7 @@ pub(crate) fn main() -> i32 {
     match Request::of(std::env::args_os().skip(1)) {
         Ok(Request::Help(topic)) => help::show(topic),
         Ok(Request::Version) => help::show_version(),
+        Ok(Request::Check(request)) => catch_unwind(|| check::run(&request)).unwrap_or(1),
         Ok(Request::Fire(request)) => catch_unwind(|| fire::run(request, display)).unwrap_or(0),
         Ok(Request::Turn(request)) => catch_unwind(|| turn::run(request, display, &mask)).unwrap_or(LAUNCHER_FAILED),
         Err(WrongUsage { status, text }) => {
