@@ -77,6 +77,8 @@ mod trust;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod turn_log;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod user;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod walk;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod withheld;

@@ -15,6 +15,7 @@ use nix::unistd::geteuid;
 
 use crate::escape::{escaped, is_plain, quoted};
 use crate::moment::Moment;
+use crate::user::is_known;
 
 /// The longest text of a report in bytes: with the command's prefix and a newline it is a line of 4,096 (SPEC 6.4).
 const LONGEST: usize = 4096 - "bravebot-hooks: \n".len();
@@ -199,6 +200,7 @@ pub(crate) enum Fault {
     HomeNotAbsolute,
     HomeThroughProc,
     IdsDiffer,
+    NotMapped,
     Owner {
         owner: u32,
     },
@@ -257,6 +259,7 @@ impl Refusal {
             None => format!("sudo chown {user} {path}"),
         };
         match self.fault {
+            Fault::NotMapped => "unshare --user --map-current-user \"$SHELL\"".to_owned(),
             Fault::IdsDiffer => format!("{}chmod ug-s {path}", sudo(0)),
             Fault::Writable { owner, .. } => format!("{}chmod go-w {path}", sudo(owner)),
             // Nothing is wrong with any file.
@@ -293,6 +296,13 @@ impl fmt::Display for Refusal {
         match &self.fault {
             Fault::HomeNotAbsolute => write!(f, "HOME is not an absolute path: \"{path}\"")?,
             Fault::HomeThroughProc => write!(f, "HOME leads through /proc or /dev: \"{path}\"")?,
+            Fault::NotMapped => f.write_str(
+                "this user is not known in its user namespace, so its files cannot be told from a stranger's",
+            )?,
+            Fault::Owner { owner } | Fault::LinkOwner { owner } if !is_known(*owner) => write!(
+                f,
+                "{path} belongs to a user who is not known in this user namespace (shown as {owner}): mend it outside"
+            )?,
             Fault::IdsDiffer => f.write_str("the real and effective user or group differ")?,
             Fault::Owner { owner } => write!(
                 f,

@@ -15,6 +15,7 @@ use nix::unistd::{getegid, geteuid, getgid, getuid};
 
 use crate::judge::{Facts, judge_file};
 use crate::report::{Fault, Refusal};
+use crate::user::is_known;
 use crate::walk::{Found, Walk};
 
 /// Bytes of a file that nobody but root or this user could have chosen.
@@ -51,6 +52,8 @@ impl Home {
         } else if getuid() != geteuid() || getgid() != getegid() {
             // The program with the bit is the one that runs here.
             Err(Refusal::of_home(&std::env::current_exe().unwrap_or_default(), Fault::IdsDiffer))
+        } else if !is_known(geteuid().as_raw()) {
+            Err(Refusal::of_home(&home, Fault::NotMapped))
         } else {
             Ok(Some(Home(home)))
         }

@@ -131,9 +131,10 @@ fn every_flag_stands_in_the_help_and_in_the_readme() {
     let sandbox = Sandbox::new();
     let readme = include_str!("../README.md");
     for (arguments, flags) in [
-        (&["--help"][..], &["fire", "turn", "--help", "--version"][..]),
+        (&["--help"][..], &["fire", "turn", "check", "--help", "--version"][..]),
         (&["fire", "--help"], &["--tool", "--directory", "--withhold"]),
         (&["turn", "--help"], &["--directory", "--withhold", "125", "126", "127"]),
+        (&["check", "--help"], &["--json", "--directory", "--withhold"]),
     ] {
         let run = sandbox.run(arguments);
         assert!(run.status == 0 && run.stderr.is_empty(), "{run:#?}");
@@ -141,7 +142,7 @@ fn every_flag_stands_in_the_help_and_in_the_readme() {
             assert!(run.stdout.contains(flag) && readme.contains(flag), "{flag}: {run:#?}");
         }
     }
-    for arguments in [&["--version"][..], &["fire", "--version"], &["turn", "--version"]] {
+    for arguments in [&["--version"][..], &["fire", "--version"], &["turn", "--version"], &["check", "--version"]] {
         assert_eq!(sandbox.run(arguments).stdout, concat!("bravebot-hooks ", env!("CARGO_PKG_VERSION"), "\n"));
     }
 }

@@ -210,3 +210,23 @@ fn a_hook_that_cannot_be_waited_for_is_still_ended_at_its_bound() {
         ends(&sandbox.written("pid"));
     }
 }
+
+/// SPEC 8.3: `check` starts nothing, and of the working directory it looks at the status of a relative program alone.
+#[test]
+fn check_starts_nothing_and_reads_nothing_below_the_working_directory() {
+    let sandbox = Sandbox::with(
+        r#"{"hooks":[{"on":"turn-finished","run":["./fmt.sh"]},{"on":"turn-finished","run":["sub/fmt.sh"]},
+            {"on":"turn-finished","run":["sh","-c","true"]}]}"#,
+    );
+    fs::create_dir(sandbox.work().join("sub")).unwrap();
+    sandbox.script("work/fmt.sh", "#!/bin/sh\n");
+    sandbox.script("work/sub/fmt.sh", "#!/no/such\n");
+    let Some((run, lines)) = trace(&sandbox, &["-e", "trace=file,process"], &["check"]) else { return };
+    assert!(run.status == 0 && run.stdout.contains("3 of 3 entries in force"), "{run:#?}");
+    assert!(!lines[1..].iter().any(|line| line.contains("execve(") || line.contains("CLONE_VFORK")), "{lines:#?}");
+    let work = sandbox.work().to_str().unwrap().to_owned();
+    for line in lines[1..].iter().filter(|line| line.contains(&work) && !line.contains("getcwd")) {
+        let looks = ["stat", "access"].iter().any(|call| line.split('(').next().unwrap().contains(call));
+        assert!(looks && !line.contains("decoy"), "{line}");
+    }
+}

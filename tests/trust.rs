@@ -563,3 +563,37 @@ fn a_mend_quotes_the_path() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// SPEC 1.4, 1.5: in a user namespace, whoever is not mapped is one and the same number, and so is this user where it is not.
+#[test]
+fn in_a_user_namespace_an_owner_who_is_not_known_is_said_to_be_so() {
+    if !is_root() {
+        return eprintln!("needs root, to give a file away");
+    }
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["touch","ran"]}]}"#);
+    std::os::unix::fs::chown(sandbox.file(), Some(1234), None).unwrap();
+    let within = |namespace: &str, user: &str| {
+        let script = format!(
+            "exec setpriv --reuid={user} --clear-groups unshare {namespace} {} fire turn-finished",
+            copy_in(&sandbox)
+        );
+        Run::of(&mut sandbox.shell(&script))
+    };
+    let run = within("--user --map-root-user", "0");
+    if run.stderr.starts_with("unshare:") {
+        return eprintln!("needs user namespaces");
+    }
+    run.one_report_says(&["belongs to a user who is not known in this user namespace (shown as 65534)", "; chown 0 "]);
+    // Not mapped itself, every file of such an owner would pass for this user's.
+    for user in ["1234", "2000"] {
+        within("--user", user).one_report_says(&["this user is not known in its user namespace"]);
+    }
+    assert!(!sandbox.work().join("ran").exists());
+}
+
+/// A copy of the command that any user can reach.
+fn copy_in(sandbox: &Sandbox) -> String {
+    let copy = sandbox.root().join("command").display().to_string();
+    assert!(std::process::Command::new("cp").args([BINARY, &copy]).status().unwrap().success());
+    copy
+}
