@@ -81,6 +81,12 @@ impl Argv {
             }
             not_executable.get_or_insert(candidate);
         }
+        if not_executable.is_none() && self.program.contains(char::is_whitespace) {
+            return Err(StartError::NotSplit);
+        }
+        if not_executable.is_none() && self.program.contains('=') {
+            return Err(StartError::Assignment);
+        }
         Err(StartError::NotInPath { not_executable })
     }
 }

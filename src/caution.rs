@@ -13,6 +13,8 @@ use crate::near_miss;
 pub(crate) enum Caution {
     ArgumentUnexpanded,
     Shell(String),
+    ShellSyntax,
+    ProgramControl,
     TimeoutAboveBound { seconds: u64, bound: u64 },
     EveryTool,
     ToolBlanks(String),
@@ -26,7 +28,7 @@ impl Caution {
     pub(crate) fn of_tool(tool: &str) -> Option<Caution> {
         if tool.trim() != tool {
             Some(Caution::ToolBlanks(tool.to_owned()))
-        } else if tool.contains(['*', '?', '|', '[']) {
+        } else if tool.contains(['*', '?', '|', '[', '(', '^', '$', '+', ',', ' ']) {
             Some(Caution::ToolPattern(tool.to_owned()))
         } else {
             near_miss::tool(tool).map(|meant| Caution::ToolMeant(tool.to_owned(), meant))
@@ -38,7 +40,14 @@ impl Caution {
         let words = run.words().iter().map(|word| word.to_bytes());
         let unexpanded =
             words.enumerate().skip(1).filter(|(_, word)| word.starts_with(b"~/") || word.starts_with(b"$"));
+        let is_syntax =
+            |word: &[u8]| [&b"|"[..], b"||", b"&", b"&&", b";", b">", b">>", b"<", b"2>", b"2>&1"].contains(&word);
         let mut cautions: Vec<_> = unexpanded.map(|(index, _)| (index, Caution::ArgumentUnexpanded)).collect();
+        let syntax = run.words().iter().enumerate().skip(1).filter(|(_, word)| is_syntax(word.to_bytes()));
+        cautions.extend(syntax.map(|(index, _)| (index, Caution::ShellSyntax)));
+        if run.program().contains(char::is_control) {
+            cautions.push((0, Caution::ProgramControl));
+        }
         let name = run.program().rsplit('/').next().unwrap_or_default();
         let is_shell = ["sh", "bash", "dash", "zsh", "ksh", "fish"].contains(&name);
         let takes_text = |word: &[u8]| word.starts_with(b"-") && !word.starts_with(b"--") && word.ends_with(b"c");
@@ -57,6 +66,12 @@ impl fmt::Display for Caution {
             Caution::ArgumentUnexpanded => f.write_str(
                 "an argument begins with \"~/\" or \"$\", and nothing expands it; write the whole path, or the value",
             ),
+            Caution::ShellSyntax => f.write_str(
+                "an argument is a sign of the shell, and no shell reads it; write [\"sh\", \"-c\", \"...\"] if one should",
+            ),
+            Caution::ProgramControl => f.write_str(
+                "the program holds a control character; in JSON a backslash is written \\\\, and \\t is a tab",
+            ),
             Caution::Shell(program) => write!(
                 f,
                 "{} with -c is a shell, named on purpose: its quoting decides again what the next argument means",
@@ -71,7 +86,7 @@ impl fmt::Display for Caution {
             }
             Caution::ToolPattern(tool) => write!(
                 f,
-                "{} is compared byte for byte, so \"*\", \"?\", \"|\" and \"[\" stand for themselves; write an entry a tool",
+                "{} is compared byte for byte, and is no pattern or list; write an entry a tool, or leave it out for every tool",
                 quoted(tool)
             ),
             Caution::ToolMeant(tool, meant) => {

@@ -95,6 +95,7 @@ impl Check {
             Ok(None) => {}
             Ok(Some(text)) => {
                 check.exists = true;
+                check.warnings.extend(file_in(directory, &home.join(FILE)));
                 check.take(hooks::parse(&text), directory, withheld);
             }
             Err(refusal) => {
@@ -116,7 +117,10 @@ impl Check {
             place: Some((problem.place.line, problem.place.column)),
             message: problem.to_string(),
         };
-        self.problems = hooks.problems.iter().map(problem).collect();
+        // What keeps the most from running comes first: the first line is to be the cause.
+        let mut problems: Vec<_> = hooks.problems.iter().collect();
+        problems.sort_by_key(|problem| problem.what.weight());
+        self.problems = problems.into_iter().map(problem).collect();
         let mut warnings: Vec<(Place, String)> =
             hooks.cautions.iter().map(|(place, caution)| (*place, caution.to_string())).collect();
         let mut looks_up = false;
@@ -156,7 +160,7 @@ impl Check {
             });
         }
         warnings.sort();
-        self.warnings = warnings.into_iter().map(|(place, what)| warning(place, &what)).collect();
+        self.warnings.extend(warnings.into_iter().map(|(place, what)| warning(place, &what)));
         if looks_up {
             self.warnings.extend(path_in(directory, path).into_iter().map(|message| Finding { place: None, message }));
         }
@@ -197,35 +201,48 @@ fn locate(hook: &Hook, path: Option<&OsStr>, directory: &Path) -> Result<PathBuf
 fn faults_of(hook: &Hook, found: &Path, directory: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     let program = quoted(hook.run.program().as_bytes());
-    let is_in_checkout = found.starts_with(directory);
+    // Where a link leads counts as well as its name; what lies in the working directory by its name is not looked into.
+    let by_name = found.starts_with(directory);
+    let resolve = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let real = if by_name { found.to_owned() } else { resolve(found) };
+    let is_in_checkout = by_name || real.starts_with(resolve(directory));
     if is_in_checkout && hook.run.program().starts_with('/') {
         faults.push(format!("{program} lies in the working directory: the checkout chooses what it runs"));
     } else if is_in_checkout && !hook.run.program().contains('/') {
         let at = quoted(found.as_os_str().as_bytes());
         faults.push(format!("{program} is {at} here, in the working directory: the checkout chooses what it runs"));
     }
-    let facts = |path: &Path| fstatat(AT_FDCWD, path, nix::fcntl::AtFlags::empty()).ok().map(|stat| Facts::of(&stat));
-    let above = found.parent().unwrap_or(Path::new("/"));
-    if let (Some(file), Some(directory)) = (facts(found), facts(above)) {
-        let judged = [(found, judge_file(&file, &directory)), (above, judge_directory(&directory))];
-        faults.extend(judged.into_iter().filter_map(|(path, judged)| {
-            judged.err().map(|fault| format!("{program}: {}", Refusal::below_home(path, fault)))
-        }));
+    for path in [found, &real].into_iter().take(if real == found { 1 } else { 2 }) {
+        faults.extend(open_to_others(path).into_iter().map(|refusal| format!("{program}: {refusal}")));
     }
-    if !is_in_checkout && let Some(interpreter) = missing_interpreter(found) {
-        faults.push(format!("{program} needs {}, which does not exist", quoted(interpreter.as_os_str().as_bytes())));
+    if !is_in_checkout && let Some(fault) = fault_of_first_line(&real) {
+        faults.push(format!("{program} {fault}"));
     }
     faults
 }
 
-/// What the first line of a script names and is not there.
-fn missing_interpreter(script: &Path) -> Option<PathBuf> {
+/// Whether others can write to this file, or to what it lies in.
+fn open_to_others(path: &Path) -> Vec<Refusal> {
+    let facts = |path: &Path| fstatat(AT_FDCWD, path, nix::fcntl::AtFlags::empty()).ok().map(|stat| Facts::of(&stat));
+    let above = path.parent().unwrap_or(Path::new("/"));
+    let (Some(file), Some(directory)) = (facts(path), facts(above)) else { return Vec::new() };
+    let judged = [(path, judge_file(&file, &directory)), (above, judge_directory(&directory))];
+    judged.into_iter().filter_map(|(path, judged)| judged.err().map(|fault| Refusal::below_home(path, fault))).collect()
+}
+
+/// What keeps a text file from being started: an interpreter that is not there, or none named.
+fn fault_of_first_line(script: &Path) -> Option<String> {
     let mut first = Vec::new();
     File::open(script).ok()?.take(256).read_to_end(&mut first).ok()?;
-    let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
-    let line = line.trim_ascii_start();
+    let Some(line) = first.strip_prefix(b"#!") else {
+        // What holds a NUL is a format of its own, which the kernel may know.
+        let is_text = !first.contains(&0);
+        return is_text.then(|| "is not a program: its first line is no \"#!\" that says what runs it".to_owned());
+    };
+    let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii_start();
     let interpreter = Path::new(OsStr::from_bytes(line.split(|byte| b" \t".contains(byte)).next()?));
-    (!interpreter.exists()).then(|| interpreter.to_owned())
+    (!interpreter.exists())
+        .then(|| format!("needs {}, which does not exist", quoted(interpreter.as_os_str().as_bytes())))
 }
 
 /// The line of an entry before this one that would do the same at the same moment.
@@ -233,6 +250,19 @@ fn same_before(hook: &Hook, before: &[Entry], in_force: &[Hook]) -> Option<usize
     let same = |other: &Hook| other.on == hook.on && other.tool == hook.tool && other.run.words() == hook.run.words();
     let entry = before.iter().find(|entry| entry.in_force.and_then(|index| in_force.get(index)).is_some_and(same))?;
     Some(entry.place.line)
+}
+
+/// The file itself, where a link has it lie in the working directory.
+fn file_in(directory: &Path, file: &Path) -> Option<Finding> {
+    let (file, directory) = (std::fs::canonicalize(file).ok()?, std::fs::canonicalize(directory).ok()?);
+    let is_linked = file.starts_with(&directory) && !file.starts_with(directory.join(".bravebot"));
+    is_linked.then(|| {
+        let file = quoted(file.as_os_str().as_bytes());
+        Finding {
+            place: None,
+            message: format!("hooks.json is {file}, in the working directory: the checkout chooses the hooks"),
+        }
+    })
 }
 
 /// The entries of `PATH` that lie in the working directory.

@@ -40,7 +40,7 @@ const EVENTS: &[(&str, &[&str])] = &[
             "PermissionRequest",
         ],
     ),
-    ("Codex's notify", &["notify"]),
+    ("Codex (its notify)", &["notify"]),
 ];
 
 /// Whose file has these keys where we have entries; `None` where none is known.

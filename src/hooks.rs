@@ -23,7 +23,7 @@ use crate::trust::TrustedText;
 /// The bound of every hook (SPEC 5.1); an entry can only shorten it (SPEC 1.10).
 const BOUND: u64 = 30;
 /// How many events of another agent's file are named.
-const MOST_EVENTS: usize = 4;
+const MOST_EVENTS: usize = 6;
 
 /// One entry that is in force.
 #[derive(Debug)]
@@ -150,13 +150,21 @@ impl<'a> Reader<'a> {
             Some(hooks) => self.members(hooks.get())?.iter().map(|(raw, _)| self.key(raw)).collect(),
             None => unknown.iter().map(|(_, key)| key.clone()).collect(),
         };
+        if hooks.is_none() && events.iter().any(|key| key == "on" || key == "run") {
+            return Some(Wrong::NotWrapped("an entry"));
+        }
+        if hooks.is_none() && events.iter().any(|key| Moment::named(key).is_some()) {
+            return Some(Wrong::NotWrapped("a moment"));
+        }
         let agent = foreign::agent_of(&events)?;
-        Some(Wrong::Foreign { agent, events: events.into_iter().take(MOST_EVENTS).collect() })
+        // Those that have a word here first.
+        let (known, other): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| near_miss::moment(event).is_some());
+        Some(Wrong::Foreign { agent, events: known.into_iter().chain(other).take(MOST_EVENTS).collect() })
     }
 
     /// Takes the entry as a hook in force, or as many problems as it has.
     fn entry(&mut self, entry: &'a RawValue) {
-        let before = self.found.problems.len();
+        let (before, cautions) = (self.found.problems.len(), self.found.cautions.len());
         let start = self.offset(entry.get());
         let place = self.place(start);
         let mut read = Entry { place, program_place: place, on: None, tool: None, program: None, in_force: None };
@@ -172,6 +180,9 @@ impl<'a> Reader<'a> {
         {
             read.in_force = Some(self.found.in_force.len());
             self.found.in_force.push(hook);
+        } else {
+            // What does not run needs no warning.
+            self.found.cautions.truncate(cautions);
         }
         self.found.entries.push(read);
     }

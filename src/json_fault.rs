@@ -15,11 +15,13 @@ pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String)
     if text.trim().is_empty() {
         return (0, "the file is empty; write {\"hooks\": []}".to_owned());
     }
-    let first = text.trim_start();
-    if first.starts_with(|c: char| c.is_ascii_alphabetic()) && first.lines().next().unwrap_or_default().contains('=') {
+    if let Some(other) = other_language(text) {
+        let start = text.len() - text.trim_start().len();
         return (
-            text.len() - first.len(),
-            "this is TOML, as in Codex's config.toml; the hooks here are JSON".to_owned(),
+            start,
+            format!(
+                "this is {other}; write {{\"hooks\": [{{\"on\": \"turn-finished\", \"run\": [\"program\"]}}]}} here"
+            ),
         );
     }
     if reason.contains("control character") {
@@ -52,11 +54,37 @@ pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String)
         '}' | ']' if last.ends_with(',') => (last.len() - 1, "a comma after the last one; take it out".to_owned()),
         '\0' => said("a NUL, as in a file of UTF-16; save it as UTF-8"),
         ',' if last.ends_with([',', '[', '{']) => said("a comma with nothing before it; take it out"),
-        ']' | '}' if reason.starts_with("expected `,`") => {
-            said("the wrong bracket: what is open here ends in the other")
+        ']' if reason.starts_with("expected `,`") => said("the wrong bracket: an object is open here, and ends in }"),
+        '}' if reason.starts_with("expected `,`") => said("the wrong bracket: an array is open here, and ends in ]"),
+        _ if reason.starts_with("trailing characters") && text.trim_start().starts_with('"') => {
+            (0, "the braces around the whole file are missing; write { before this and } at the end".to_owned())
+        }
+        '{' | ',' if reason.starts_with("trailing characters") => {
+            said("a second value after the file's one object; put all entries into one {\"hooks\": [...]}")
         }
         _ if reason.starts_with("trailing characters") => {
             said("text after the end of the file's one object; take it out")
+        }
+        ':' if reason.starts_with("expected `,`") => said("a colon in an array; write { before the key"),
+        '{' | '[' if reason.starts_with("key must be") => match unclosed(before) {
+            Some((at, _)) => (at, "the object that begins here is not closed; write } at its end".to_owned()),
+            None => said(reason),
+        },
+        ';' | '\u{ff0c}' => said("a sign that JSON does not have; write a comma"),
+        _ if reason.starts_with("expected `,`")
+            && last.ends_with('"')
+            && !"\"{[".contains(next)
+            && !next.is_ascii_digit() =>
+        {
+            said(
+                "text after a string; write \\\" for a quote inside it, or close the one before with a quote and a comma",
+            )
+        }
+        _ if reason.starts_with("expected `,`")
+            && last.ends_with(|c: char| c.is_ascii_digit())
+            && next.is_alphabetic() =>
+        {
+            said("text after a number; it is digits alone, or a string in quotes")
         }
         _ if reason.starts_with("expected `,`") => (last.len(), "a comma is missing here".to_owned()),
         '=' => said("a = where JSON has a colon"),
@@ -65,13 +93,36 @@ pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String)
         }
         _ if reason.starts_with("key must be") && (next.is_alphabetic() || next == '_') => {
             let key: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_-$".contains(*c)).collect();
-            (stopped, format!("the key needs double quotes; write {}", quoted(key)))
+            // Within "run" it may be a token.
+            let is_ours = ["hooks", "on", "run", "tool", "timeout"].contains(&&*key);
+            let what = if is_ours { format!("; write {}", quoted(key)) } else { String::new() };
+            (stopped, format!("the key needs double quotes{what}"))
         }
         _ if next.is_alphabetic() => {
             said("a bare word; a string needs double quotes, and else JSON has true, false and null")
         }
+        _ if !next.is_ascii() => {
+            (stopped, format!("U+{:04X} is no blank and no sign of JSON; take it out", u32::from(next)))
+        }
         _ => said(reason),
     }
+}
+
+/// What the first line shows this to be instead.
+fn other_language(text: &str) -> Option<&'static str> {
+    let line = text.trim_start().lines().next()?.trim_end();
+    if line == "---" || line.strip_suffix(':').is_some_and(is_bare_key) {
+        return Some("YAML");
+    }
+    let (key, value) = line.split_once('=')?;
+    let is_value =
+        value.trim_start().starts_with(['"', '\'', '[', '{']) || value.trim().bytes().all(|b| b.is_ascii_digit());
+    (is_bare_key(key.trim_end()) && is_value).then_some("TOML, as in Codex's config.toml")
+}
+
+fn is_bare_key(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
 /// The innermost bracket that is still open at the end, or the quote, and where it is.

@@ -29,6 +29,7 @@ pub(crate) enum Wrong {
     NotUtf8,
     NotJson(String),
     RootNotObject(Kind),
+    NotWrapped(&'static str),
     Foreign { agent: &'static str, events: Vec<String> },
     RootKeyTwice(String),
     RootKeyMeant(String),
@@ -54,6 +55,25 @@ pub(crate) enum Wrong {
     ToolEmpty,
     ToolOnTurn,
     Timeout(Kind),
+}
+
+impl Wrong {
+    /// How much it keeps from being in force: 0 every hook, 1 its entry, 2 nothing.
+    pub(crate) fn weight(&self) -> u8 {
+        match self {
+            Wrong::NotUtf8
+            | Wrong::NotJson(_)
+            | Wrong::RootNotObject(_)
+            | Wrong::NotWrapped(_)
+            | Wrong::Foreign { .. }
+            | Wrong::RootKeyTwice(_)
+            | Wrong::RootKeyMeant(_)
+            | Wrong::NoHooks
+            | Wrong::HooksNotArray(_) => 0,
+            Wrong::RootKeyUnknown(_) => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// The types of JSON, by which a value is named.
@@ -117,6 +137,9 @@ impl fmt::Display for Wrong {
             Wrong::RootNotObject(found) => write!(f, "{ROOT}, found {found}; no hook is in force"),
             Wrong::RootKeyTwice(key) => write!(f, "the key {} stands twice; no hook is in force", quoted(key)),
             Wrong::NoHooks => write!(f, "{ROOT}, found no key \"hooks\"; no hook is in force"),
+            Wrong::NotWrapped(what) => {
+                write!(f, "{what} stands where the file should; write {SHAPE}; no hook is in force")
+            }
             Wrong::Foreign { agent, events } => {
                 write!(f, "this is the hooks file of {agent}, and is not read here; write {SHAPE}")?;
                 for (index, event) in events.iter().enumerate() {
@@ -139,6 +162,9 @@ impl fmt::Display for Wrong {
                 write!(f, "unknown key {} is ignored; the file has \"hooks\" and may have \"$schema\"", quoted(key))
             }
             Wrong::EntryNotObject(found) => write!(f, "an entry is {{\"on\": ..., \"run\": [...]}}, found {found}"),
+            Wrong::EntryKeyUnknown(key) if key == "args" => {
+                f.write_str("unknown key \"args\"; the arguments go into \"run\", after the program")
+            }
             Wrong::EntryKeyUnknown(key) => match near_miss::key(key) {
                 Some(meant) => write!(f, "unknown key {}; did you mean \"{meant}\"?", quoted(key)),
                 None => write!(
@@ -150,7 +176,12 @@ impl fmt::Display for Wrong {
             Wrong::EntryKeyTwice(key) => {
                 write!(f, "the key {} stands twice, so the entry is not in force", quoted(key))
             }
-            Wrong::Missing(key) => write!(f, "the entry has no \"{key}\""),
+            Wrong::Missing("on") => {
+                f.write_str("the entry has no \"on\": \"turn-started\", \"tool-finished\" or \"turn-finished\"")
+            }
+            Wrong::Missing(key) => {
+                write!(f, "the entry has no \"{key}\": the program, then each argument, as [\"program\", \"argument\"]")
+            }
             Wrong::NotUnicode => f.write_str("half of a surrogate pair is no character"),
             Wrong::OnNotString(found) => {
                 write!(f, "\"on\" is \"turn-started\", \"tool-finished\" or \"turn-finished\", found {found}")
@@ -179,6 +210,9 @@ impl fmt::Display for Wrong {
                 "the program {} begins with \"~/\" or \"$\", and nothing expands them; write the whole path",
                 quoted(program)
             ),
+            Wrong::ToolNotString(Kind::Array) => {
+                f.write_str("\"tool\" is the name of one tool, found an array; write an entry a tool")
+            }
             Wrong::ToolNotString(found) => {
                 write!(f, "\"tool\" is the name of one tool, found {found}; leave it out to run on every tool")
             }

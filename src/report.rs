@@ -143,6 +143,9 @@ pub(crate) enum StartError {
     NotInPath {
         not_executable: Option<PathBuf>,
     },
+    /// As that, where it looks like a whole command line, or like an assignment before one.
+    NotSplit,
+    Assignment,
     NoSuchFile,
     NoInterpreter,
     NotAProgram,
@@ -163,11 +166,19 @@ impl fmt::Display for StartError {
             StartError::NotInPath { not_executable: Some(path) } => {
                 write!(f, "permission denied: {0} is not executable; chmod +x {0}", shell_word(path))
             }
+            StartError::NotSplit => {
+                f.write_str("no program of that name in PATH: nothing splits it; write [\"program\", \"argument\"]")
+            }
+            StartError::Assignment => f.write_str(
+                "no program of that name in PATH: an assignment is none; write [\"env\", \"NAME=value\", \"program\"]",
+            ),
             StartError::NoSuchFile => f.write_str("no such file"),
             StartError::NoInterpreter => {
                 f.write_str("its interpreter does not exist (the one after \"#!\", or its loader)")
             }
-            StartError::NotAProgram => f.write_str("it is not a program (nothing after \"#!\" says what runs it)"),
+            StartError::NotAProgram => {
+                f.write_str("it is not a program (its first line is no \"#!\" that says what runs it)")
+            }
             StartError::IsDirectory => f.write_str("it is a directory"),
             StartError::NotPermitted => f.write_str("permission denied (it, or what runs it, is not executable here)"),
             StartError::TooBig => f.write_str("its arguments and environment are larger than the system takes"),

@@ -81,15 +81,21 @@ const THIRTY: &[(&str, &str)] = &[
         r#"{"hooks": [{"on": "turn-finished", "run": ["$HOME/bin/notify"]}]}"#,
         r#"hooks.json:1:44: the program "$HOME/bin/notify" begins with "~/" or "$", and nothing expands them; write the whole path"#,
     ),
-    (r#"{"hooks": [{"on": "turn-finished"}]}"#, r#"hooks.json:1:12: the entry has no "run""#),
-    (r#"{"hooks": [{"run": ["true"]}]}"#, r#"hooks.json:1:12: the entry has no "on""#),
+    (
+        r#"{"hooks": [{"on": "turn-finished"}]}"#,
+        r#"hooks.json:1:12: the entry has no "run": the program, then each argument, as ["program", "argument"]"#,
+    ),
+    (
+        r#"{"hooks": [{"run": ["true"]}]}"#,
+        r#"hooks.json:1:12: the entry has no "on": "turn-started", "tool-finished" or "turn-finished""#,
+    ),
     (
         r#"{"hooks": [{"on": "tool-finished", "tool": null, "run": ["true"]}]}"#,
         r#"hooks.json:1:44: "tool" is the name of one tool, found null; leave it out to run on every tool"#,
     ),
     (
         r#"{"hooks": [{"on": "tool-finished", "tool": ["a", "b"], "run": ["true"]}]}"#,
-        r#"hooks.json:1:44: "tool" is the name of one tool, found an array; leave it out to run on every tool"#,
+        r#"hooks.json:1:44: "tool" is the name of one tool, found an array; write an entry a tool"#,
     ),
     (
         r#"{"hooks": [{"on": "turn-finished", "tool": "run", "run": ["true"]}]}"#,
@@ -123,7 +129,47 @@ const THIRTY: &[(&str, &str)] = &[
     ),
     (
         "notify = [\"python3\", \"notify.py\"]\n",
-        "hooks.json:1:1: not JSON: this is TOML, as in Codex's config.toml; the hooks here are JSON; no hook is in force",
+        "hooks.json:1:1: not JSON: this is TOML, as in Codex's config.toml; write {\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\"]}]} here; no hook is in force",
+    ),
+    (
+        "hooks:\n  - on: turn-finished\n",
+        "hooks.json:1:1: not JSON: this is YAML; write {\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\"]}]} here; no hook is in force",
+    ),
+    (
+        r#"{"hooks": [{"on": "turn-finished", "run": ["sh", "-c", "echo "S3CRET""]}]}"#,
+        r#"hooks.json:1:63: not JSON: text after a string; write \" for a quote inside it, or close the one before with a quote and a comma; no hook is in force"#,
+    ),
+    (
+        "{\"hooks\": [\n  {\"on\": \"turn-finished\", \"run\": [\"true\"],\n  {\"on\": \"turn-finished\", \"run\": [\"true\"]}\n]}",
+        "hooks.json:2:3: not JSON: the object that begins here is not closed; write } at its end; no hook is in force",
+    ),
+    (
+        r#"{"hooks": ["on": "turn-finished", "run": ["true"]]}"#,
+        "hooks.json:1:16: not JSON: a colon in an array; write { before the key; no hook is in force",
+    ),
+    (
+        r#""hooks": [{"on": "turn-finished", "run": ["true"]}]"#,
+        "hooks.json:1:1: not JSON: the braces around the whole file are missing; write { before this and } at the end; no hook is in force",
+    ),
+    (
+        "{\"on\": \"turn-finished\", \"run\": [\"true\"]}\n{\"on\": \"turn-started\", \"run\": [\"true\"]}\n",
+        r#"hooks.json:2:1: not JSON: a second value after the file's one object; put all entries into one {"hooks": [...]}; no hook is in force"#,
+    ),
+    (
+        r#"{"on": "turn-finished", "run": ["true"]}"#,
+        r#"hooks.json:1:1: an entry stands where the file should; write {"hooks": [{"on": "turn-finished", "run": ["program", "argument"]}]}; no hook is in force"#,
+    ),
+    (
+        r#"{"hooks": [{"on": "turn-finished", "run": ["true"], "args": ["S3CRET"]}]}"#,
+        r#"hooks.json:1:53: unknown key "args"; the arguments go into "run", after the program"#,
+    ),
+    (
+        r#"{"hooks": [{"on": "turn-finished", "run": ["true", {S3CRET: 1}]}]}"#,
+        "hooks.json:1:53: not JSON: the key needs double quotes; no hook is in force",
+    ),
+    (
+        r#"{"version": 1, "hooks": [{"on": "stop", "run": ["true"]}]}"#,
+        r#"hooks.json:1:33: unknown moment "stop"; did you mean "turn-finished"?"#,
     ),
     (
         r#"[{"on": "turn-finished", "run": ["true"]}]"#,
@@ -166,7 +212,7 @@ fn the_first_line_names_the_true_cause_and_its_place() {
         assert!(!run.stdout.contains("S3CRET"), "{run:#?}");
         // What `fire` says is the same.
         let said = sandbox.fire("turn-finished");
-        assert!(said.stderr.starts_with(&format!("bravebot-hooks: {first}\n")), "{said:#?}");
+        assert!(said.stderr.contains(&format!("bravebot-hooks: {first}\n")), "{said:#?}");
     }
 }
 
@@ -217,6 +263,10 @@ fn what_was_probably_not_meant_is_a_warning() {
     fs::create_dir(sandbox.work().join("bin")).unwrap();
     sandbox.script("work/bin/mine", "#!/bin/sh\n");
     sandbox.script("work/fmt.sh", "#!/bin/sh\n");
+    sandbox.script("bare", "true\n");
+    for (target, link) in [("work/fmt.sh", "link"), ("shared/tool", "wide")] {
+        std::os::unix::fs::symlink(sandbox.root().join(target), sandbox.root().join(link)).unwrap();
+    }
     let entry =
         |run: &[&str], more: &str| format!("{{\"on\":\"turn-finished\",\"run\":{}{more}}}", serde_json::json!(run));
     let tool =
@@ -254,6 +304,18 @@ fn what_was_probably_not_meant_is_a_warning() {
         (entry(&["/bin/bash", "-lc", "S3CRET"], ""), "2:30", &["\"/bin/bash\" with -c is a shell"]),
         (tool("write_file "), "2:30", &["\"write_file \" has blanks around it"]),
         (tool("write_*"), "2:30", &["\"write_*\" is compared byte for byte"]),
+        (entry(&["notify-send done"], ""), "2:30", &["nothing splits it; write [\"program\", \"argument\"]"]),
+        (entry(&["A=b", "true"], ""), "2:30", &["an assignment is none; write [\"env\", \"NAME=value\", \"program\"]"]),
+        (
+            entry(&["echo", "S3CRET", "|", "cat"], ""),
+            "2:46",
+            &["an argument is a sign of the shell, and no shell reads it"],
+        ),
+        (entry(&["C:\temp"], ""), "2:30", &["the program holds a control character"]),
+        (entry(&[&at("bare")], ""), "2:30", &["is not a program: its first line is no \"#!\""]),
+        (entry(&[&at("link")], ""), "2:30", &["lies in the working directory: the checkout chooses what it runs"]),
+        (entry(&[&at("wide")], ""), "2:30", &["/shared (mode 0777); chmod go-w"]),
+        (tool("a,b"), "2:30", &["is compared byte for byte, and is no pattern or list"]),
         (tool("Write_File"), "2:30", &["\"Write_File\" is compared byte for byte; did you mean \"write_file\"?"]),
         ("{\"on\":\"tool-finished\",\"run\":[\"true\"]}".to_owned(), "2:1", &["runs after every tool call"]),
         (format!("{0},\n{0}", entry(&["true"], "")), "3:1", &["the same as the entry on line 2, so it runs twice"]),
@@ -275,6 +337,21 @@ fn what_was_probably_not_meant_is_a_warning() {
     // What is meant has none.
     sandbox.hooks(format!("{{\"hooks\":[{},{}]}}", tool("write_file"), entry(&["true", "a", ""], ",\"timeout\":30")));
     assert_eq!(messages(&json(&sandbox), "warnings"), Vec::<String>::new());
+}
+
+/// SPEC 8.3: a file that a link has lie in the checkout is the checkout's to write.
+#[test]
+fn a_hooks_file_in_the_checkout_is_a_warning() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.work().join("h.json"), r#"{"hooks":[]}"#).unwrap();
+    mode(&sandbox.work().join("h.json"), 0o644);
+    std::os::unix::fs::symlink("../../work/h.json", sandbox.file()).unwrap();
+    let warnings = messages(&json(&sandbox), "warnings");
+    assert!(warnings.len() == 1 && warnings[0].contains("the checkout chooses the hooks"), "{warnings:#?}");
+    // In HOME, it lies where it belongs.
+    let sandbox = Sandbox::with(r#"{"hooks":[]}"#);
+    let run = Run::of(sandbox.command(&["check", "--json"]).current_dir(sandbox.home()));
+    assert!(messages(&serde_json::from_str(&run.stdout).unwrap(), "warnings").is_empty(), "{run:#?}");
 }
 
 /// SPEC 8.3: names, never values; and `--withhold` counts.

@@ -158,7 +158,7 @@ fn a_hook_is_waited_for_also_without_a_thread() {
     let options = ["-e", "trace=pidfd_open,clone3", "-e", "inject=pidfd_open:error=ENOSYS", "-e", threads];
     let Some((run, lines)) = trace(&sandbox, &options, &["fire", "turn-finished"]) else { return };
     assert_eq!(
-        lines.iter().filter(|line| line.contains("clone3(") && line.contains("(INJECTED)")).count(),
+        lines.iter().filter(|line| line.contains("clone3") && line.contains("(INJECTED)")).count(),
         4,
         "{lines:#?}"
     );
@@ -226,6 +226,10 @@ fn check_starts_nothing_and_reads_nothing_below_the_working_directory() {
     assert!(!lines[1..].iter().any(|line| line.contains("execve(") || line.contains("CLONE_VFORK")), "{lines:#?}");
     let work = sandbox.work().to_str().unwrap().to_owned();
     for line in lines[1..].iter().filter(|line| line.contains(&work) && !line.contains("getcwd")) {
+        // The directory itself may be resolved.
+        if line.contains(&format!("readlink(\"{work}\"")) {
+            continue;
+        }
         let looks = ["stat", "access"].iter().any(|call| line.split('(').next().unwrap().contains(call));
         assert!(looks && !line.contains("decoy"), "{line}");
     }
