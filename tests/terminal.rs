@@ -366,12 +366,15 @@ fn a_command_in_the_background_stops_when_it_reads_the_terminal() {
     let (agent, launcher) = pids.split_once(' ').unwrap();
     is_in_state(agent, "T");
     is_in_state(launcher, "T");
+    // The shell hears of it a little later than this test sees it, and would not continue a job that it thinks is running.
+    terminal.types("while ! jobs | grep -q Stopped; do :; done; echo heard-$((1 + 1))\n");
+    terminal.shows("heard-2");
     terminal.types("fg\n");
     is_in_state(agent, "SR");
     terminal.types("word\n");
     terminal.shows_times(2, "word");
     terminal.types("\x04");
-    terminal.shows("<3>");
+    terminal.shows("<4>");
     terminal.types("exit $?\n");
     let run = terminal.sees_the_end_of(shell);
     assert_eq!(run.status, 0, "{run:#?}");
