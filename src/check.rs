@@ -15,7 +15,7 @@ use nix::sys::stat::{SFlag, fstatat};
 use nix::unistd::{AccessFlags, access};
 
 use crate::caution::Caution;
-use crate::environment::{Environment, is_withheld};
+use crate::environment::is_withheld;
 use crate::escape::{escaped, quoted};
 use crate::hooks::{self, Entry, Hook};
 use crate::judge::{Facts, judge_directory, judge_file};
@@ -111,8 +111,8 @@ impl Check {
     }
 
     fn take(&mut self, hooks: hooks::Hooks, directory: &Path, withheld: &[OsString]) {
-        let environment = Environment::withholding(std::env::vars_os(), withheld);
-        let path = environment.value("PATH");
+        let path = std::env::var_os("PATH").filter(|_| !is_withheld("PATH".as_ref(), withheld));
+        let path = path.as_deref();
         let problem = |problem: &crate::problem::Problem| Finding {
             place: Some((problem.place.line, problem.place.column)),
             message: problem.to_string(),
