@@ -234,3 +234,14 @@ fn check_starts_nothing_and_reads_nothing_below_the_working_directory() {
         assert!(looks && !line.contains("decoy"), "{line}");
     }
 }
+
+/// SPEC 8.7: whether this is inside a hook is looked up only when a hook is about to start.
+#[test]
+fn nothing_is_looked_up_where_no_hook_is_about_to_start() {
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["true"]}]}"#);
+    for (moment, looks) in [("turn-started", false), ("turn-finished", true)] {
+        let Some((run, lines)) = trace(&sandbox, &["-e", "trace=file"], &["fire", moment]) else { return };
+        run.is_silent_success();
+        assert_eq!(lines.iter().any(|line| line.contains("/stat\"") && line.contains("/proc/")), looks, "{lines:#?}");
+    }
+}

@@ -1,16 +1,19 @@
 //! `fire`: one moment, and 0 whatever its hooks did (SPEC 7.2, 8.1).
 
+use std::sync::Arc;
+
 use bravebot_hooks::{Event, Launcher, Moment};
 
 use super::arguments::Fire;
 use super::display::Display;
 use super::host::Host;
 use super::signals::{self, ENDING, Signals};
-use super::watch;
+use super::watch::Watch;
 
 pub(crate) fn run(request: Fire, display: Display) -> i32 {
     let directory = request.common.directory();
-    let launcher = Launcher::withholding(request.common.withhold, Host::new(display, &directory));
+    let host = Arc::new(Host::new(display, &directory));
+    let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
     let event = match request.moment {
         Moment::TurnStarted => Event::TurnStarted,
         // A name that is not UTF-8 is none that the file could hold.
@@ -21,11 +24,14 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
         return 0;
     }
     signals::hear_of_children();
-    let Ok(signals) = Signals::listen(&ENDING, &[]) else {
-        launcher.fire(event, &directory);
-        return 0;
+    let signals = match Signals::listen(&ENDING, &[]) {
+        Ok(signals) => signals,
+        Err(error) => {
+            host.line(&format!("no hook fired: cannot listen for signals: {}", error.desc()));
+            return 0;
+        }
     };
-    match watch::fire(&launcher, event, &directory, &signals, &ENDING) {
+    match Watch::new(&launcher, &host, &directory, &signals).fire(event, &ENDING) {
         Some(signal) => signals::die_of(signal as i32),
         None => 0,
     }

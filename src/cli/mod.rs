@@ -6,6 +6,7 @@ mod display;
 mod fire;
 mod help;
 mod host;
+mod recursion;
 mod signals;
 mod turn;
 mod watch;

@@ -19,7 +19,7 @@ use super::arguments::{LAUNCHER_FAILED, Turn};
 use super::display::Display;
 use super::host::Host;
 use super::signals::{self, ENDING, Signals};
-use super::watch;
+use super::watch::Watch;
 
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
@@ -50,8 +50,9 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
         }
     };
     let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
+    let watch = Watch::new(&launcher, &host, &directory, &signals);
     let mut hung_up = false;
-    let end = match watch::fire(&launcher, Event::TurnStarted, &directory, &signals, &ENDING) {
+    let end = match watch.fire(Event::TurnStarted, &ENDING) {
         Some(signal) => End::Signal(signal as i32),
         None => command(&request.command, mask, &signals, &host, &mut hung_up),
     };
@@ -60,7 +61,7 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
     if hung_up {
         leave_the_group_of_a_lost_terminal();
     }
-    watch::fire(&launcher, Event::TurnFinished, &directory, &signals, &ENDING_LAST_HOOKS);
+    watch.fire(Event::TurnFinished, &ENDING_LAST_HOOKS);
     match end {
         End::Status(status) => status,
         End::Signal(signal) => signals::die_of(signal),
