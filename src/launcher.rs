@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -209,11 +210,6 @@ fn failure(ending: &Result<Ending, StartError>, hook: &Hook) -> Option<Failure> 
 }
 
 fn read(reporter: &dyn Reporter) -> Vec<Hook> {
-    let say = |problem: &dyn std::fmt::Display| {
-        let report = Report::of_file(problem);
-        barrier(|| tracing::warn!("{report}"));
-        barrier(|| reporter.report(&report));
-    };
     let text = Home::of(std::env::var_os("HOME")).and_then(|home| match home {
         Some(home) => home.read(FILE, LARGEST),
         None => Ok(None),
@@ -221,15 +217,22 @@ fn read(reporter: &dyn Reporter) -> Vec<Hook> {
     match text {
         Ok(Some(text)) => {
             let hooks = hooks::parse(&text);
-            hooks.problems.iter().for_each(|problem| say(problem));
+            hooks.problems.iter().for_each(|problem| say(reporter, problem));
             hooks.in_force
         }
         Ok(None) => Vec::new(),
         Err(refusal) => {
-            say(&format_args!("hooks.json not loaded: {refusal}"));
+            say(reporter, format_args!("hooks.json not loaded: {refusal}"));
             Vec::new()
         }
     }
+}
+
+/// Reports a problem of the file.
+fn say(reporter: &dyn Reporter, problem: impl fmt::Display) {
+    let report = Report::of_file(problem);
+    barrier(|| tracing::warn!("{report}"));
+    barrier(|| reporter.report(&report));
 }
 
 fn arm(hooks: Vec<Hook>, names: impl IntoIterator<Item = OsString>, reporter: &dyn Reporter) -> Option<Armed> {
@@ -242,8 +245,7 @@ fn arm(hooks: Vec<Hook>, names: impl IntoIterator<Item = OsString>, reporter: &d
             stragglers: Mutex::default(),
         }),
         Err(error) => {
-            let report = Report::of_file(format_args!("hooks.json not loaded: no pipe can be made: {}", error.desc()));
-            barrier(|| reporter.report(&report));
+            say(reporter, format_args!("hooks.json not loaded: no pipe can be made: {}", error.desc()));
             None
         }
     }

@@ -29,6 +29,8 @@ const NAME: &str = "hooks.log";
 const OLDER: &str = "hooks.log.1";
 /// Past this many bytes the file becomes [`OLDER`].
 const LARGEST: u64 = 1024 * 1024;
+/// How often the log is opened again because somebody else has just rotated it.
+const MOST_TRIES: u32 = 8;
 
 /// Where reports are kept for the person who was not looking: `~/.bravebot/hooks.log`.
 ///
@@ -148,7 +150,7 @@ impl Summary {
         let Ok(Some(directory)) = home.directory(DIRECTORY) else { return summary };
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
         let Ok(file) = openat(&directory, NAME, flags, Mode::empty()) else { return summary };
-        if !fstat(&file).is_ok_and(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFREG) {
+        if !fstat(&file).is_ok_and(|stat| judge(&stat).is_ok()) {
             return summary;
         }
         let mut bytes = Vec::new();
@@ -179,7 +181,7 @@ fn said(report: &Report) -> String {
 
 /// The file to write to, past its limit after it was made the older one.
 fn open(directory: &OwnedFd) -> Result<File, Fault> {
-    loop {
+    for _ in 0..MOST_TRIES {
         let (file, stat) = open_and_judge(directory)?;
         if stat.st_size.cast_unsigned() <= LARGEST {
             return Ok(file);
@@ -200,6 +202,7 @@ fn open(directory: &OwnedFd) -> Result<File, Fault> {
             Err((_, error)) => return Err(Fault::CannotRotate(error)),
         }
     }
+    Err(Fault::CannotRotate(Errno::EBUSY))
 }
 
 fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
@@ -218,6 +221,16 @@ fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
         Err(error) => return Err(Fault::System(error)),
     };
     let stat = fstat(&file).map_err(Fault::System)?;
+    judge(&stat)?;
+    // Whatever the umask, and whatever it was.
+    if stat.st_mode & 0o7777 != 0o600 {
+        fchmod(&file, Mode::S_IRUSR | Mode::S_IWUSR).map_err(Fault::System)?;
+    }
+    Ok((File::from(file), stat))
+}
+
+/// A regular file of this user with one link.
+fn judge(stat: &FileStat) -> Result<(), Fault> {
     if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
         Err(Fault::NotAFile("a FIFO or a device"))
     } else if stat.st_uid != geteuid().as_raw() {
@@ -225,11 +238,7 @@ fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
     } else if stat.st_nlink != 1 {
         Err(Fault::HardLinks)
     } else {
-        // Whatever the umask, and whatever it was.
-        if stat.st_mode & 0o7777 != 0o600 {
-            fchmod(&file, Mode::S_IRUSR | Mode::S_IWUSR).map_err(Fault::System)?;
-        }
-        Ok((File::from(file), stat))
+        Ok(())
     }
 }
 
