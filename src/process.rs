@@ -80,7 +80,7 @@ pub(crate) fn run(
 ) -> Result<Ending, StartError> {
     let deadline = Instant::now() + bound;
     let mut process = Process::of(spawn(start)?, interrupt);
-    let ending = match process.wait(deadline, interrupt, true) {
+    let ending = match process.wait(deadline, interrupt, Waiting::Interruptible) {
         Waited::Ended(change) => {
             // Reaped last: until then the group's number cannot be used again, so this cannot hit a stranger.
             process.signal(Signal::SIGKILL);
@@ -97,7 +97,7 @@ pub(crate) fn run(
     // In full, also when the process has ended: others in the group may still be cleaning up.
     thread::sleep(GRACE);
     process.signal(Signal::SIGKILL);
-    process.wait(Instant::now() + LAST_WAIT, interrupt, false);
+    process.wait(Instant::now() + LAST_WAIT, interrupt, Waiting::ForTheEnd);
     if process.reap() != Reaped::NotYet {
         return Ok(ending);
     }
@@ -208,6 +208,12 @@ enum Reaped {
     Elsewhere,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    Interruptible,
+    ForTheEnd,
+}
+
 enum Waited {
     Ended(Option<Change>),
     TimedOut,
@@ -245,13 +251,15 @@ impl Process {
 
     /// Waits for the end without reaping. The child is looked at before the clock, so one that has ended in time is never
     /// late, also when this process was stopped meanwhile (SPEC 5.1).
-    fn wait(&self, deadline: Instant, interrupt: &Interrupt, interruptible: bool) -> Waited {
+    fn wait(&self, deadline: Instant, interrupt: &Interrupt, waiting: Waiting) -> Waited {
         let mut seemed_over = false;
         loop {
             match self.look() {
                 Look::Ended(change) => return Waited::Ended(Some(change)),
                 Look::Lost => return Waited::Ended(None),
-                Look::Running if interruptible && interrupt.is_requested() => return Waited::Interrupted,
+                Look::Running if waiting == Waiting::Interruptible && interrupt.is_requested() => {
+                    return Waited::Interrupted;
+                }
                 Look::Running => {}
             }
             let mut left = deadline.saturating_duration_since(Instant::now());

@@ -21,10 +21,10 @@ const AGAIN: u8 = 10;
 
 /// What firing a moment takes.
 pub(crate) struct Watch<'a> {
-    pub(crate) launcher: &'a Launcher,
-    pub(crate) host: &'a Host,
-    pub(crate) directory: &'a Path,
-    pub(crate) signals: &'a Signals,
+    launcher: &'a Launcher,
+    host: &'a Host,
+    directory: &'a Path,
+    signals: &'a Signals,
     /// Looked up once, and only when a hook is about to start.
     is_inside_a_hook: OnceCell<bool>,
 }
