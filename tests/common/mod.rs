@@ -73,17 +73,19 @@ impl Sandbox {
 
     /// The command with an environment built from nothing, in the working directory.
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(BINARY);
-        command.args(arguments).current_dir(self.work()).stdin(Stdio::null()).env_clear();
-        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command
+        self.surrounding(Command::new(BINARY), arguments)
     }
 
     /// `sh -c SCRIPT` in the same surroundings.
     pub fn shell(&self, script: &str) -> Command {
-        let mut command = Command::new("sh");
-        command.args(["-c", script]).current_dir(self.work()).stdin(Stdio::null()).env_clear();
+        self.surrounding(Command::new("sh"), &["-c", script])
+    }
+
+    fn surrounding(&self, mut command: Command, arguments: &[&str]) -> Command {
+        command.args(arguments).current_dir(self.work()).stdin(Stdio::null()).env_clear();
         command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        // Where coverage is measured, also of what is started here.
+        command.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
         command
     }
 
@@ -98,10 +100,8 @@ impl Sandbox {
         assert!(Command::new("cp").arg(BINARY).arg(&binary).status().unwrap().success());
         assert!(Command::new("chown").args(["-hR", "65534:65534"]).arg(&self.root).status().unwrap().success());
         let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(binary).args(arguments);
-        command.current_dir(self.work()).stdin(Stdio::null()).env_clear();
-        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(binary);
+        self.surrounding(command, arguments)
     }
 
     pub fn run(&self, arguments: &[&str]) -> Run {
@@ -253,10 +253,7 @@ impl Sandbox {
 
     /// Any program, with the same environment and directory as [`Sandbox::command`].
     pub fn other(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(words[0]);
-        command.args(&words[1..]).current_dir(self.work()).stdin(Stdio::null()).env_clear();
-        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        command
+        self.surrounding(Command::new(words[0]), &words[1..])
     }
 
     /// Each turn moment has fired once, in their order.
