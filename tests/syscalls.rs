@@ -101,6 +101,22 @@ fn waiting_does_not_poll() {
     assert!(calls <= 12, "{lines:#?}");
 }
 
+/// SPEC 5.3: until it is reaped, its number cannot be a stranger's.
+#[test]
+fn a_group_is_killed_before_its_leader_is_reaped() {
+    let hook = serde_json::json!({"on": "turn-finished", "run": ["sh", "-c", "sleep 321 & exit 0"]});
+    let sandbox = Sandbox::with(&serde_json::json!({"hooks": [hook]}).to_string());
+    let calls = "trace=pidfd_send_signal,kill,waitid";
+    for options in [&["-e", calls][..], &["-e", calls, "-e", "inject=pidfd_send_signal:error=EINVAL"]] {
+        let Some((run, lines)) = trace(&sandbox, options, &["fire", "turn-finished"]) else { return };
+        run.one_report_says(&["left processes behind"]);
+        let places = |is: fn(&str) -> bool| (0..lines.len()).filter(|at| is(&lines[*at])).collect::<Vec<_>>();
+        let kills = places(|line| line.contains("(") && line.contains(", SIGKILL") && !line.contains("(INJECTED)"));
+        let reaps = places(|line| line.contains("waitid(") && !line.contains("WNOWAIT"));
+        assert!(kills.len() == 1 && reaps.len() == 1 && kills[0] < reaps[0], "{lines:#?}");
+    }
+}
+
 /// SPEC 5.6, CASES 19.
 #[test]
 fn a_busy_program_is_tried_again() {
