@@ -240,6 +240,21 @@ fn the_agents_standard_error_is_not_made_nonblocking() {
     assert_eq!(said, "bravebot-hooks: turn-finished hook \"sh\" exited with status 3\n");
 }
 
+/// SPEC 6.3: also where nobody reads until the end, as many as a pipe has room for.
+#[test]
+fn a_hundred_reports_wait_in_a_pipe_until_they_are_read() {
+    let keys: String = (0..100).map(|number| format!("\"key{number}\":1,")).collect();
+    let sandbox = Sandbox::with(&format!("{{{keys}\"hooks\":[]}}"));
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut command = sandbox.command(&["fire", "turn-finished"]);
+    command.stderr(writer);
+    assert!(command.status().unwrap().success());
+    drop(command);
+    let mut said = String::new();
+    reader.read_to_string(&mut said).unwrap();
+    assert_eq!(said.lines().count(), 100, "{said}");
+}
+
 /// SPEC 6.5, 8.5, CASES 48.
 #[test]
 fn a_log_that_cannot_be_written_is_said_once_and_harms_nothing() {

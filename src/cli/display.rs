@@ -31,8 +31,9 @@ pub(crate) struct Display {
 enum To {
     Nowhere,
     Socket,
-    Pipe,
     /// Opened again without blocking, where the system lets us.
+    Pipe(Option<OwnedFd>),
+    /// The same.
     Terminal(Option<OwnedFd>),
     File,
 }
@@ -44,7 +45,7 @@ impl Display {
         let to = match kind {
             Err(_) => To::Nowhere,
             Ok(SFlag::S_IFSOCK) => To::Socket,
-            Ok(SFlag::S_IFIFO) => To::Pipe,
+            Ok(SFlag::S_IFIFO) => To::Pipe(open_again()),
             Ok(_) if stderr().is_terminal() => To::Terminal(open_again()),
             Ok(_) => To::File,
         };
@@ -93,11 +94,12 @@ impl To {
                 let _ = send(own.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
                 return;
             }
-            To::Pipe => {
-                let _ = write_to_pipe(bytes, own.as_fd());
-                return;
-            }
-            To::Terminal(Some(again)) => again.as_fd(),
+            To::Pipe(Some(again)) | To::Terminal(Some(again)) => again.as_fd(),
+            To::Pipe(None) => match splice_whole(bytes, own.as_fd()) {
+                // Out of descriptors, so that there is no pipe of our own either: then as to a file.
+                Err(Errno::EMFILE | Errno::ENFILE) => own.as_fd(),
+                _ => return,
+            },
             To::Terminal(None) | To::File => own.as_fd(),
         };
         let mut ready = [PollFd::new(descriptor, PollFlags::POLLOUT)];
@@ -107,8 +109,9 @@ impl To {
     }
 }
 
-/// By way of a pipe of our own, from which splice(2) moves the line whole, or not at all where it would have to wait.
-fn write_to_pipe(bytes: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
+/// To another user's pipe, which cannot be opened again: by way of one of our own, from which splice(2) moves the line
+/// whole, or not at all where it would have to wait. Each line takes one of the pipe's 16 buffers.
+fn splice_whole(bytes: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
     let (from, own) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
     let written = write(&own, bytes)?;
     splice(from, None, to, None, written, SpliceFFlags::SPLICE_F_NONBLOCK).map(drop)
