@@ -74,3 +74,6 @@ pub(crate) fn judge_link(link: &Facts, directory: &Facts) -> Result<(), Fault> {
 fn judge_name(entry: &Facts, directory: &Facts) -> Result<(), Fault> {
     if directory.is_writable_by_others() && entry.links > 1 { Err(Fault::HardLinks) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests;

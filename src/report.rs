@@ -15,7 +15,7 @@ use nix::unistd::geteuid;
 
 use crate::escape::{escaped, is_plain, quoted};
 use crate::moment::Moment;
-use crate::user::is_known;
+use crate::user::{is_known, outside};
 
 /// The longest text of a report in bytes: with the command's prefix and a newline it is a line of 4,096 (SPEC 6.4).
 const LONGEST: usize = 4096 - "bravebot-hooks: \n".len();
@@ -270,7 +270,7 @@ impl Refusal {
             None => format!("sudo chown {user} {path}"),
         };
         match self.fault {
-            Fault::NotMapped => "unshare --user --map-current-user \"$SHELL\"".to_owned(),
+            Fault::NotMapped => "unshare --user --map-root-user \"$SHELL\"".to_owned(),
             Fault::IdsDiffer => format!("{}chmod ug-s {path}", sudo(0)),
             Fault::Writable { owner, .. } => format!("{}chmod go-w {path}", sudo(owner)),
             // Nothing is wrong with any file.
@@ -278,6 +278,12 @@ impl Refusal {
             Fault::System(Errno::EFBIG) => "ulimit -f unlimited".to_owned(),
             Fault::System(Errno::ENOSPC | Errno::EDQUOT) => format!("df -h {path}"),
             _ if self.is_of_home => "export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"".to_owned(),
+            // To be run outside of the user namespace, where numbers are others.
+            Fault::Owner { owner } if !is_known(owner) => match self.link {
+                Some(_) => format!("rm {astray}"),
+                None => format!("chown {} {path}", outside(user)),
+            },
+            Fault::LinkOwner { owner } if !is_known(owner) => format!("chown -h {} {path}", outside(user)),
             Fault::Owner { owner } => format!("{}chown {user} {path}", sudo(owner)),
             Fault::LinkOwner { owner } => format!("{}chown -h {user} {path}", sudo(owner)),
             Fault::NotSearchable { owner } => allow(owner, 'x'),

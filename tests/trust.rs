@@ -247,6 +247,10 @@ fn home_below_a_directory_that_others_can_write_is_in_force() {
         let moved = "mkdir open/home/dot; mv $f open/home/dot/h.json\n";
         Case::below("open/home", &format!("{open}{moved}{way}")).is_in_force();
     }
+    if is_root() {
+        let theirs = format!("ln -s open way; chown -h {STRANGER} way\n");
+        Case::below("way/home", &format!("{open}{theirs}")).is_in_force();
+    }
 }
 
 /// SPEC 1.4, 1.5, CASES 12.
@@ -379,6 +383,25 @@ fn what_others_cannot_reach_or_replace_is_in_force() {
     }
 }
 
+/// SPEC 1.4: who can make a name there can link to another file of this user's, and there is no telling who did.
+#[test]
+fn a_second_name_of_what_lies_in_a_sticky_directory_is_refused_and_moved_away() {
+    let linked = |script: &str| format!("{AWAY}{script}");
+    let of_link = linked("chmod 1777 $b; ln -s ../../dot/h.json $f; ln -P $f two");
+    let of_target = linked("chmod 1777 dot; ln dot/h.json two; ln -s $PWD/dot/h.json $f");
+    let of_directory = linked("rmdir $b; mv dot/h.json dot/hooks.json; ln -s ../dot $b; ln -P $b two; chmod 1777 home");
+    let cases = [
+        ("chmod 1777 $b; ln $f two", FILE, "second hard link"),
+        ("chmod 1770 $b; ln $f $b/two", FILE, "second hard link"),
+        (&of_link, FILE, "second hard link"),
+        (&of_target, "dot/h.json", "second hard link"),
+        (&of_directory, DIRECTORY, "second hard link"),
+    ];
+    are_refused("mv ", Silent, &cases);
+    // Where nobody else makes names, it is this user's own.
+    Case::new(&linked("ln -s ../../dot/h.json $f; ln -P $f two; ln dot/h.json three")).is_in_force();
+}
+
 /// SPEC 1.3, 1.5, CASES 11. Nothing waits, nothing is read without end, and what a link leads to is left where it is.
 #[test]
 fn what_is_no_file_is_refused_at_once_and_moved_away_by_its_name() {
@@ -418,6 +441,8 @@ fn what_belongs_to_a_third_user_is_refused_until_the_mend() {
         return;
     }
     let linked = format!("{AWAY}ln -s ../../dot/h.json $f\n");
+    let linked_in_sticky = format!("{linked}chmod 1777 $b\n");
+    let chained = format!("{AWAY}chmod 1777 dot; ln -s h.json dot/two; ln -s ../../dot/two $f\n");
     for (script, path, mend) in [
         ("", FILE, "chown"),
         ("", DIRECTORY, "chown"),
@@ -428,6 +453,11 @@ fn what_belongs_to_a_third_user_is_refused_until_the_mend() {
         (&linked, "dot", "chown"),
         (&linked, "dot/h.json", "chown"),
         ("mv $b dot; ln -s ../dot $b\n", DIRECTORY, "chown -h"),
+        // Where anybody can make a link, at each place on the way.
+        (&linked_in_sticky, FILE, "chown -h"),
+        (&chained, "dot/two", "chown -h"),
+        (&chained, "dot/h.json", "chown"),
+        ("chmod 1777 home; mv $b dot; ln -s ../dot $b\n", DIRECTORY, "chown -h"),
     ] {
         let give = format!("chown -h {STRANGER} {path}");
         let what = format!("belongs to user {STRANGER}");
@@ -460,6 +490,8 @@ fn what_belongs_to_root_is_in_force_for_an_ordinary_user() {
         Case::of_ordinary_user("", last).is_in_force();
     }
     Case::of_ordinary_user(&format!("{AWAY}ln -s ../../dot/h.json $f"), "chown -h 0 $f").is_in_force();
+    // As /tmp is.
+    Case::of_ordinary_user(&format!("{AWAY}chmod 1777 dot; ln -s $PWD/dot/h.json $f"), "chown 0:0 dot").is_in_force();
 }
 
 /// SPEC 1.4, 1.5, CASES 11, 15.
@@ -579,16 +611,73 @@ fn in_a_user_namespace_an_owner_who_is_not_known_is_said_to_be_so() {
         );
         Run::of(&mut sandbox.shell(&script))
     };
-    let run = within("--user --map-root-user", "0");
+    let run = within("--user --map-user=5", "0");
     if run.stderr.starts_with("unshare:") {
         return eprintln!("needs user namespaces");
     }
-    run.one_report_says(&["belongs to a user who is not known in this user namespace (shown as 65534)", "; chown 0 "]);
+    // Outside, this user is 0.
+    let unknown =
+        "belongs to a user who is not known in this user namespace (shown as 65534): mend it outside; chown 0 ";
+    run.one_report_says(&[unknown]);
     // Not mapped itself, every file of such an owner would pass for this user's.
     for user in ["1234", "2000"] {
         within("--user", user).one_report_says(&["this user is not known in its user namespace"]);
     }
     assert!(!sandbox.work().join("ran").exists());
+}
+
+/// SPEC 1.4: of root's as of an ordinary user's; and what only looks like nobody's is not taken for anybody's.
+#[test]
+fn in_a_user_namespace_what_belongs_to_this_user_is_in_force() {
+    let fires = |case: &Case, map: &str| {
+        let fire = ["unshare", "--user", map, case.binary.to_str().unwrap(), "fire", "turn-finished"];
+        let run = case.command(&fire.map(AsRef::as_ref));
+        if run.stderr.starts_with("unshare:") {
+            eprintln!("needs user namespaces: {}", run.stderr);
+            return None;
+        }
+        Some(run)
+    };
+    for map in ["--map-root-user", "--map-user=1000"] {
+        let linked = format!("{AWAY}ln -s $PWD/home/dot/h.json $f");
+        let cases = [
+            Case::new(""),
+            Case::new(&linked),
+            Case::of_ordinary_user("", ""),
+            Case::of_ordinary_user(&linked, ""),
+            Case::of_ordinary_user("chmod 0666 $f; chmod 0700 $b", ""),
+        ];
+        for case in cases {
+            let Some(run) = fires(&case, map) else { return };
+            run.is_silent_success();
+            assert_eq!(case.sandbox.written("ran"), "ran\n", "{map}\n{}", case.script);
+        }
+        // `/` is root's, who is nobody there, where this user is not root.
+        let outside = Case::of_ordinary_user(&format!("{AWAY}ln -s $PWD/dot/h.json $f"), "");
+        let Some(run) = fires(&outside, map) else { return };
+        let of_file =
+            run.stderr.lines().find(|line| line.contains("hooks.json not loaded: / belongs to a user who is not"));
+        let of_file = of_file.filter(|line| line.contains("; rm /"));
+        assert!(run.status == 0 && of_file.is_some() && outside.sandbox.written("ran").is_empty(), "{map}\n{run:#?}");
+    }
+}
+
+/// SPEC 1.4: there, whatever belongs to somebody who is not mapped looks as if it were this user's.
+#[test]
+fn in_a_user_namespace_whoever_has_nobodys_number_has_no_hooks() {
+    let nobody = fs::read_to_string("/proc/sys/kernel/overflowuid").unwrap();
+    let map = format!("--map-user={}", nobody.trim());
+    let others = format!("chown {STRANGER} $f");
+    for last in [&*others, ""].iter().filter(|last| is_root() || last.is_empty()) {
+        let case = Case::of_ordinary_user("", last);
+        let fire = ["unshare", "--user", &map, case.binary.to_str().unwrap(), "fire", "turn-finished"];
+        let run = case.command(&fire.map(AsRef::as_ref));
+        if run.stderr.starts_with("unshare:") {
+            return eprintln!("needs user namespaces: {}", run.stderr);
+        }
+        let says_so = run.stderr.contains("hooks.json not loaded: this user is not known in its user namespace");
+        assert!(run.status == 0 && says_so && case.sandbox.written("ran").is_empty(), "{}\n{run:#?}", case.script);
+    }
 }
 
 /// A copy of the command that any user can reach.
