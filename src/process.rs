@@ -289,7 +289,8 @@ impl Process {
     /// Sends `signal` to the whole group, never to one that took its number.
     fn signal(&self, signal: Signal) {
         let through = self.pidfd.as_ref().map(|pidfd| sys::signal_group(pidfd.as_fd(), signal as libc::c_int));
-        let unable = matches!(through, None | Some(Err(Errno::EINVAL | Errno::ENOSYS | Errno::EPERM)));
+        // Not known to the kernel (EINVAL), or refused by a filter of system calls, whatever it answers.
+        let unable = !matches!(through, Some(Ok(()) | Err(Errno::ESRCH)));
         if unable && self.pid.as_raw() > 1 && !matches!(self.look(), Look::Lost) {
             let _ = killpg(self.pid, signal);
         }
