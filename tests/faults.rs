@@ -138,7 +138,7 @@ fn kind_of(line: &str) -> String {
 }
 
 /// Of each call that the first thread makes often: the first, the last, one in the middle, and the first of each kind; of
-/// the others, and with EVERY_CALL in the environment, all.
+/// the others, and with BRAVEBOT_HOOKS_EVERY_CALL in the environment, all.
 fn faults_of_first_thread(sight: Sight) -> Vec<Fault> {
     let (run, lines) = trace(&sandbox(), sight, &[]);
     run.reports(2);
@@ -163,7 +163,7 @@ fn faults_of_first_thread(sight: Sight) -> Vec<Fault> {
             }
         }
     }
-    let every = std::env::var_os("EVERY_CALL").is_some();
+    let every = std::env::var_os("BRAVEBOT_HOOKS_EVERY_CALL").is_some();
     for (call, nths) in &places {
         let some = [nths[0], nths[nths.len() / 2], nths[nths.len() - 1]];
         chosen.extend(if every || nths.len() <= 8 { nths } else { &some[..] }.iter().map(|nth| (*call, *nth)));
