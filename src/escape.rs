@@ -17,22 +17,18 @@ pub fn quoted(text: impl AsRef<[u8]>) -> String {
 pub fn escaped(text: impl AsRef<[u8]>) -> String {
     let mut out = String::new();
     for chunk in text.as_ref().utf8_chunks() {
-        for c in chunk.valid().chars() {
+        for piece in chunk.valid().chars().map(Ok).chain(chunk.invalid().iter().map(Err)) {
             if out.len() >= LONGEST {
-                break;
+                out.push('…');
+                return out;
             }
-            if is_plain(c) {
-                out.push(c);
-            } else {
-                out.extend(c.escape_default());
+            match piece {
+                Ok(c) if is_plain(c) => out.push(c),
+                Ok(c) => out.extend(c.escape_default()),
+                Err(byte) => {
+                    let _ = write!(out, "\\x{byte:02x}");
+                }
             }
-        }
-        for byte in chunk.invalid() {
-            let _ = write!(out, "\\x{byte:02x}");
-        }
-        if out.len() >= LONGEST {
-            out.push('…');
-            break;
         }
     }
     out
