@@ -67,6 +67,9 @@ mod near_miss;
 mod problem;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod process;
+#[doc(hidden)]
+#[cfg(all(any(test, fuzzing), target_os = "linux", target_env = "gnu"))]
+pub mod properties;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod report;
 #[doc(hidden)]

@@ -27,7 +27,7 @@ impl TrustedText {
         &self.0
     }
 
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn of_test(bytes: &[u8]) -> TrustedText {
         TrustedText(bytes.to_vec())
     }
