@@ -389,3 +389,34 @@ fn after_any_faults_a_host_has_no_more_descriptors_threads_and_children_than_bef
     });
     println!("{} hosts of {FIRES} fires each, with {LEAST} faults or more in each", faults.len());
 }
+
+/// SPEC 5.4: one that cannot be killed is given up, and is no zombie once it has ended.
+#[test]
+fn a_hook_that_could_not_be_killed_is_reaped_when_it_has_ended() {
+    const TEST: &str = "a_hook_that_could_not_be_killed_is_reaped_when_it_has_ended";
+    let hooks = r#"{"hooks":[{"on":"turn-finished","run":["true"]},
+        {"on":"turn-started","run":["sh","-c","echo $$ > pid; read -r line < go"],"timeout":1}]}"#;
+    let host = || {
+        let heard = Arc::new(Heard::default());
+        let launcher = Launcher::new(Arc::clone(&heard));
+        nix::unistd::mkfifo("go", nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+        launcher.fire(Event::TurnStarted, ".".as_ref());
+        let reports = heard.0.lock().unwrap().clone();
+        assert!(reports.len() == 1 && reports[0].contains("could not be killed"), "{reports:#?}");
+        let pid = fs::read_to_string("pid").unwrap();
+        // Looked at while it runs, and again when it has ended.
+        launcher.fire(Event::TurnFinished, ".".as_ref());
+        assert!(is_alive(&pid));
+        fs::write("go", "\n").unwrap();
+        is_in_state(&pid, "Z");
+        launcher.fire(Event::TurnFinished, ".".as_ref());
+        assert_eq!(status_of(&pid, "State"), "");
+    };
+    if std::env::var_os("BRAVEBOT_HOOKS_TEST").is_some() {
+        return in_a_process_of_its_own(TEST, hooks, host);
+    }
+    if has_strace() {
+        let strace = "strace -f -b execve --quiet=all -o trace -e inject=pidfd_send_signal,kill:error=EPERM";
+        in_a_process_started_by(TEST, hooks, &format!("exec {strace} \"$@\""), || ());
+    }
+}

@@ -23,7 +23,9 @@ impl Sandbox {
     pub fn new() -> Sandbox {
         // Under nohup, or with `&` in a script, some are ignored, and what is started here would inherit it.
         use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-        [SIGHUP, SIGINT, SIGQUIT, SIGTERM].map(|signal| bravebot_hooks::sys::restore_default(signal as i32));
+        [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
+            .into_iter()
+            .for_each(|signal| bravebot_hooks::sys::restore_default(signal as i32));
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("bravebot-hooks-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let root = std::env::temp_dir().join(name);
