@@ -77,6 +77,18 @@ fn nothing_in_the_working_directory_is_looked_at() {
     assert!(!sandbox.work().join("decoy").exists());
 }
 
+/// SPEC 1.3: once, and neither waiting, nor through a link, nor so that a child of the host would have it.
+#[test]
+fn the_file_is_opened_once_and_never_blocking() {
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["true"]}]}"#);
+    let Some((run, lines)) = trace(&sandbox, &["-e", "trace=openat"], &["fire", "turn-finished"]) else { return };
+    run.is_silent_success();
+    let opened: Vec<_> =
+        lines.iter().filter(|line| line.contains("\"hooks.json\"") && !line.contains("O_PATH")).collect();
+    let flags = "O_RDONLY|O_NOCTTY|O_NONBLOCK|O_NOFOLLOW|O_CLOEXEC";
+    assert!(opened.len() == 1 && opened[0].contains(&format!("\"hooks.json\", {flags})")), "{lines:#?}");
+}
+
 /// CASES 14.
 #[test]
 fn where_the_working_directory_is_home_each_hook_runs_once() {

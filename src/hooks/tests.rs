@@ -57,6 +57,7 @@ fn every_kind_of_problem_is_at_its_place_and_they_are_in_order() {
         ("{\"hooks\":\n\t@{\"a\":[]}}", HooksNotArray(Kind::Object)),
         ("{\"hooks\":[],\r\n@\"hooks\":[]}", RootKeyTwice("hooks".into())),
         ("{\"hooks\":[], @\"version\":1}", RootKeyUnknown("version".into())),
+        ("{@\"hook\":[], \"hooks\":[]}", RootKeyUnknown("hook".into())),
     ];
     for (text, wrong) in whole {
         are_at_their_marks(text, std::slice::from_ref(wrong));
