@@ -88,7 +88,7 @@ impl Case {
             command.args(["setpriv", &format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups", "--"]);
         }
         command.args(words).current_dir(self.sandbox.work()).stdin(Stdio::null()).env_clear();
-        Run::of(command.env("HOME", &self.home).env("PATH", "/usr/local/bin:/usr/bin:/bin"))
+        Run::of(command.env("HOME", &self.home).env("PATH", "/usr/local/bin:/usr/bin:/bin").envs(profile()))
     }
 
     fn fire(&self) -> Run {

@@ -89,8 +89,7 @@ impl Sandbox {
     fn surrounding(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).current_dir(self.work()).stdin(Stdio::null()).env_clear();
         command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        // Where coverage is measured, also of what is started here.
-        command.envs(std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file)));
+        command.envs(profile());
         command
     }
 
@@ -188,6 +187,11 @@ impl Run {
             assert!(report.contains(part), "expected {part:?} in {report:?}");
         }
     }
+}
+
+/// Where coverage is measured, also of what the tests start: the variable that says where to.
+pub fn profile() -> Option<(&'static str, std::ffi::OsString)> {
+    std::env::var_os("LLVM_PROFILE_FILE").map(|file| ("LLVM_PROFILE_FILE", file))
 }
 
 pub fn mode(path: &Path, mode: u32) {
