@@ -211,6 +211,24 @@ fn a_display_is_told_which_hook_runs_and_when_it_is_over() {
     });
 }
 
+/// SPEC 6.2: what a display may ask of a report, and no more.
+#[test]
+fn a_report_names_its_moment_and_its_program() {
+    struct Keeps(Mutex<Vec<(Option<Moment>, Option<String>)>>);
+    impl Reporter for Keeps {
+        fn report(&self, report: &Report) {
+            self.0.lock().unwrap().push((report.moment(), report.program()));
+        }
+    }
+    let hooks = r#"{"x":1,"hooks":[{"on":"turn-finished","run":["/\u001b"]}]}"#;
+    in_a_process_of_its_own("a_report_names_its_moment_and_its_program", hooks, || {
+        let kept = Arc::new(Keeps(Mutex::default()));
+        Launcher::new(Arc::clone(&kept)).fire(Event::TurnFinished, here());
+        let expected = [(None, None), (Some(Moment::TurnFinished), Some("/\\u{1b}".to_owned()))];
+        assert_eq!(*kept.0.lock().unwrap(), expected);
+    });
+}
+
 /// SPEC 5.7.
 #[test]
 fn an_interrupt_ends_the_moment_that_runs_and_no_later_one() {

@@ -554,6 +554,19 @@ fn a_launcher_with_differing_ids_has_no_hooks_and_says_so() {
     }
 }
 
+/// SPEC 6.4: also where the path, and the mend with it, is as long as a path can be.
+#[test]
+fn a_refusal_of_the_longest_path_is_one_short_line() {
+    let mut case = Case::new("");
+    let parent = case.sandbox.root().join(format!("{}/", "\u{e9}\n".repeat(80)).repeat(15));
+    fs::create_dir_all(&parent).unwrap();
+    fs::rename(case.sandbox.home(), parent.join("home")).unwrap();
+    case.home = parent.join("home");
+    mode(&case.home.join(".bravebot"), 0o777);
+    let said = case.refusal();
+    assert!(said.contains("others can write to ") && said.ends_with('…') && said.len() < 4096, "{said}");
+}
+
 /// SPEC 1.5, 6.4: the mend is a command for a shell also where the path is not plain.
 #[test]
 fn a_mend_quotes_the_path() {
