@@ -185,15 +185,14 @@ fn set_now(also: &[OsString]) -> Vec<String> {
 fn locate(hook: &Hook, path: Option<&OsStr>, directory: &Path) -> Result<PathBuf, StartError> {
     let found = hook.run.find(path)?;
     let found = directory.join(OsStr::from_bytes(found.to_bytes()));
-    match fstatat(AT_FDCWD, &found, nix::fcntl::AtFlags::empty()) {
-        Err(_) => Err(StartError::NoSuchFile),
-        Ok(stat) if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT == SFlag::S_IFDIR => {
-            Err(StartError::IsDirectory)
-        }
-        Ok(_) if access(&found, AccessFlags::X_OK).is_err() => {
-            Err(StartError::NotInPath { not_executable: Some(found) })
-        }
-        Ok(_) => Ok(found),
+    let Ok(stat) = fstatat(AT_FDCWD, &found, nix::fcntl::AtFlags::empty()) else { return Err(StartError::NoSuchFile) };
+    let is_executable = || access(&found, AccessFlags::X_OK).is_ok();
+    match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
+        SFlag::S_IFREG if is_executable() => Ok(found),
+        SFlag::S_IFREG if stat.st_mode & 0o111 == 0 => Err(StartError::NotInPath { not_executable: Some(found) }),
+        SFlag::S_IFDIR => Err(StartError::IsDirectory),
+        // A device, say, or what lies on a file system that is mounted so that nothing runs from it.
+        _ => Err(StartError::NotPermitted),
     }
 }
 

@@ -44,6 +44,12 @@ impl Report {
         Report { hook: None, failure: Failure::Log(text.to_string()) }
     }
 
+    /// For the command of this package: a moment whose hooks do not start (SPEC 8.7).
+    #[doc(hidden)]
+    pub fn inside_a_hook() -> Report {
+        Report { hook: None, failure: Failure::InsideAHook }
+    }
+
     /// The moment of the hook that failed; `None` for a problem of the file or of the log.
     pub fn moment(&self) -> Option<Moment> {
         self.hook.as_ref().map(|(moment, _)| *moment)
@@ -89,6 +95,8 @@ pub(crate) enum Failure {
     Killed(i32),
     Exited(i32),
     LeftRunning,
+    /// Of a moment, whose hooks do not start (SPEC 8.7).
+    InsideAHook,
     File(String),
     Log(String),
 }
@@ -97,7 +105,7 @@ impl Failure {
     /// The word of the turn log (SPEC 8.5).
     pub(crate) fn word(&self) -> &'static str {
         match self {
-            Failure::NotStarted(_) => "not-started",
+            Failure::NotStarted(_) | Failure::InsideAHook => "not-started",
             Failure::TimedOut { .. } => "timed-out",
             Failure::Killed(_) => "killed",
             Failure::Exited(_) => "exited",
@@ -121,6 +129,9 @@ impl fmt::Display for Failure {
             Failure::Killed(signal) => write!(f, "was killed by {}", signal_name(*signal)),
             Failure::Exited(status) => write!(f, "exited with status {status}"),
             Failure::LeftRunning => f.write_str("ended but left processes behind, which were killed"),
+            Failure::InsideAHook => {
+                f.write_str("no hook fired: this runs inside a hook already, and would go round without end")
+            }
             Failure::File(text) | Failure::Log(text) => f.write_str(text),
         }
     }
@@ -183,6 +194,9 @@ impl fmt::Display for StartError {
             StartError::NotPermitted => f.write_str("permission denied (it, or what runs it, is not executable here)"),
             StartError::TooBig => f.write_str("its arguments and environment are larger than the system takes"),
             StartError::Busy => f.write_str("its file is busy: it is still open for writing"),
+            StartError::Directory(path, error) if path.as_os_str() == "." => {
+                write!(f, "the working directory cannot be entered: {}", error.desc())
+            }
             StartError::Directory(path, error) => {
                 write!(f, "the directory {} cannot be entered: {}", quoted(path.as_os_str().as_bytes()), error.desc())
             }
@@ -241,6 +255,7 @@ pub(crate) enum Fault {
     NotWritable {
         owner: u32,
     },
+    Closed,
     Missing,
     CannotRotate(Errno),
     TooLarge {
@@ -264,8 +279,8 @@ impl Refusal {
         let astray = shell_word(self.link.as_ref().unwrap_or(&self.path));
         let user = self.user;
         let sudo = |owner: u32| if user == 0 || owner == user { "" } else { "sudo " };
-        let allow = |owner: u32, bit: char| match &self.link {
-            _ if owner == user => format!("chmod u+{bit} {path}"),
+        let allow = |owner: u32, bits: &str| match &self.link {
+            _ if owner == user => format!("chmod u+{bits} {path}"),
             Some(_) => format!("rm {astray}"),
             None => format!("sudo chown {user} {path}"),
         };
@@ -286,9 +301,10 @@ impl Refusal {
             Fault::LinkOwner { owner } if !is_known(owner) => format!("chown -h {} {path}", outside(user)),
             Fault::Owner { owner } => format!("{}chown {user} {path}", sudo(owner)),
             Fault::LinkOwner { owner } => format!("{}chown -h {user} {path}", sudo(owner)),
-            Fault::NotSearchable { owner } => allow(owner, 'x'),
-            Fault::NotReadable { owner } => allow(owner, 'r'),
-            Fault::NotWritable { owner } => allow(owner, 'w'),
+            Fault::NotSearchable { owner } => allow(owner, "x"),
+            Fault::NotReadable { owner } => allow(owner, "r"),
+            Fault::NotWritable { owner } => allow(owner, "wx"),
+            Fault::Closed => format!("chmod u+rw {path}"),
             Fault::Missing => format!("mkdir -m 0755 {path}"),
             Fault::LinkIntoProc | Fault::TooManyLinks | Fault::LeadsNowhere => format!("rm {astray}"),
             Fault::NotADirectory
@@ -349,6 +365,7 @@ impl fmt::Display for Refusal {
             Fault::NotReadable { .. } => write!(f, "{path} cannot be read: permission denied")?,
             Fault::NotYours { owner } => write!(f, "{path} belongs to user {owner}, and not to you")?,
             Fault::NotWritable { .. } => write!(f, "no file can be made in {path}: permission denied")?,
+            Fault::Closed => write!(f, "{path} cannot be read and written: permission denied")?,
             Fault::Missing => write!(f, "{path} does not exist")?,
             Fault::CannotRotate(error) => write!(f, "the full log cannot become {path}: {}", error.desc())?,
             Fault::TooLarge { limit } => write!(f, "{path} is larger than {limit} bytes: write a shorter one")?,

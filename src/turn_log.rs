@@ -73,10 +73,14 @@ impl TurnLog {
         let refused = |fault| at(".bravebot/hooks.log", fault);
         let file = open(&directory).map_err(|fault| match fault {
             Fault::CannotRotate(_) => at(".bravebot/hooks.log.1", fault),
-            Fault::System(Errno::EACCES) => match fstat(&directory) {
-                Ok(stat) => at(DIRECTORY, Fault::NotWritable { owner: stat.st_uid }),
-                Err(_) => refused(fault),
-            },
+            Fault::System(Errno::EACCES) => {
+                match (fstatat(&directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW), fstat(&directory)) {
+                    (Ok(log), _) if log.st_uid == geteuid().as_raw() => refused(Fault::Closed),
+                    (Ok(log), _) => refused(Fault::NotYours { owner: log.st_uid }),
+                    (_, Ok(stat)) => at(DIRECTORY, Fault::NotWritable { owner: stat.st_uid }),
+                    _ => refused(fault),
+                }
+            }
             _ => refused(fault),
         })?;
         let said = said(report);

@@ -264,6 +264,7 @@ fn what_was_probably_not_meant_is_a_warning() {
     sandbox.script("work/bin/mine", "#!/bin/sh\n");
     sandbox.script("work/fmt.sh", "#!/bin/sh\n");
     sandbox.script("bare", "true\n");
+    nix::unistd::mkfifo(&sandbox.root().join("fifo"), nix::sys::stat::Mode::S_IRWXU).unwrap();
     for (target, link) in [("work/fmt.sh", "link"), ("shared/tool", "wide")] {
         std::os::unix::fs::symlink(sandbox.root().join(target), sandbox.root().join(link)).unwrap();
     }
@@ -275,6 +276,9 @@ fn what_was_probably_not_meant_is_a_warning() {
     for (text, place, parts) in [
         (entry(&["missing"], ""), "2:30", &["\"missing\" now: no program of that name in PATH"][..]),
         (entry(&[&plain], ""), "2:30", &["permission denied", "chmod +x"]),
+        // Neither waited for, nor to be made executable.
+        (entry(&[&at("fifo")], ""), "2:30", &["permission denied (it, or what runs it, is not executable here)"]),
+        (entry(&["/dev/null"], ""), "2:30", &["permission denied (it, or what runs it, is not executable here)"]),
         (entry(&[&lost], ""), "2:30", &["needs \"/no/such/interpreter\", which does not exist"]),
         (entry(&[&open], ""), "2:30", &["others can write to", "(mode 0777); chmod go-w"]),
         (entry(&[&shared], ""), "2:30", &["others can write to", "/shared (mode 0777); chmod go-w"]),

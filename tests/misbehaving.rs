@@ -77,7 +77,7 @@ macro_rules! forking {
     };
 }
 
-const GONE: &str = "turn-finished hook \"sh\" could not be started: the directory \"{work}\" cannot be entered: \
+const GONE: &str = "turn-finished hook \"sh\" could not be started: the working directory cannot be entered: \
     No such file or directory";
 
 const CATALOGUE: &[Row] = &[
@@ -160,13 +160,15 @@ const CATALOGUE: &[Row] = &[
         ],
     ),
     early("removes the turn's directory", "rm -r \"$PWD\"", &[GONE]).keeping_the_next(),
-    early("renames the turn's directory", "mv ../work ../elsewhere", &[GONE]).keeping_the_next(),
-    early("puts another in the place of the turn's directory", "mv ../work ../elsewhere; mkdir ../work", &[]),
+    // The next runs where the turn's directory is now.
+    early("renames the turn's directory", "mv ../work ../elsewhere", &[]).keeping_the_next(),
+    early("puts another in the place of the turn's directory", "mv ../work ../elsewhere; mkdir ../work", &[])
+        .keeping_the_next(),
     early(
         "takes the descriptors from its launcher",
         "prlimit --pid $PPID --nofile=3",
         &[
-            "turn-finished hook \"sh\" could not be started: the directory \"{work}\" cannot be entered: \
+            "turn-finished hook \"sh\" could not be started: the working directory cannot be entered: \
              Too many open files",
             "hooks.log not written: /: Too many open files; ulimit -n 1024",
         ],

@@ -28,6 +28,25 @@ fn a_hook_that_fires_its_own_moment_runs_once() {
     }
 }
 
+/// SPEC 8.7: the mark counts where the program of a process may not be seen, and the log has what was said.
+#[test]
+fn a_hook_of_a_program_that_cannot_be_read_fires_nothing_either() {
+    let sandbox = Sandbox::new();
+    let copy = sandbox.root().join("bravebot-hooks");
+    let inner = format!("unshare -Ur {BINARY} fire turn-finished; {BINARY} fire turn-finished");
+    sandbox.hooks(hooks(&inner.replace(BINARY, copy.to_str().unwrap())));
+    let mut command = sandbox.command_of_ordinary_user(&["fire", "turn-finished"]);
+    if !is_root() {
+        return eprintln!("needs root, for a program that its user cannot read");
+    }
+    std::os::unix::fs::chown(&copy, Some(0), Some(0)).unwrap();
+    mode(&copy, 0o711);
+    Run::of(&mut command).is_silent_success();
+    assert_eq!(sandbox.written("got"), "ran\n");
+    let log = sandbox.log();
+    assert!(!log.is_empty() && log.iter().all(|line| line["failure"] == "not-started"), "{log:#?}");
+}
+
 /// SPEC 8.7: `turn` still runs COMMAND, and says it once.
 #[test]
 fn inside_a_hook_a_turn_runs_its_command_and_no_hooks() {

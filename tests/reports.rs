@@ -298,6 +298,23 @@ fn a_directory_that_is_read_only_costs_the_log_alone() {
     assert_eq!(sandbox.written("got"), "one\n");
 }
 
+/// SPEC 6.5, 8.5: one that is there and cannot be opened, with the command that mends it, as an ordinary user.
+#[test]
+fn a_log_that_cannot_be_opened_is_said_and_mended_by_its_mend() {
+    for closed in [0o000, 0o200, 0o400] {
+        let sandbox = Sandbox::with(&scripts(&["exit 3"]));
+        let log = sandbox.home().join(".bravebot/hooks.log");
+        fs::write(&log, "").unwrap();
+        mode(&log, closed);
+        let run = Run::of(&mut sandbox.command_of_ordinary_user(&["fire", "turn-finished"]));
+        let (_, mend) = run.reports(2)[1].split_once("; ").unwrap_or_else(|| panic!("{run:#?}"));
+        assert!(mend.starts_with("chmod u+rw "), "{run:#?}");
+        assert!(sandbox.shell(mend).status().unwrap().success());
+        Run::of(&mut sandbox.command_of_ordinary_user(&["fire", "turn-finished"])).reports(1);
+        assert_eq!(sandbox.log().len(), 1);
+    }
+}
+
 /// SPEC 8.5: whatever the umask, and whatever the mode was.
 #[test]
 fn the_log_has_mode_0600() {

@@ -130,7 +130,7 @@ fn a_name_with_a_slash_is_taken_from_the_turns_directory() {
 #[test]
 fn a_directory_that_is_gone_is_blamed_and_not_the_program() {
     let sandbox = Sandbox::with(&hooks(&[&["touch", "ran"]]));
-    let says = |run: &Run| run.one_report_says(&["the directory", "cannot be entered", "No such file"]);
+    let says = |run: &Run| run.one_report_says(&["directory", "cannot be entered", "No such file"]);
     says(&sandbox.run(&["fire", "turn-finished", "--directory", "gone"]));
     // Removed under the launcher's feet: still open, but without a name.
     let script = format!("mkdir gone && cd gone && rmdir ../gone && exec {BINARY} fire turn-finished");
@@ -149,6 +149,24 @@ fn a_directory_that_cannot_be_entered_is_blamed_and_not_the_program() {
     mode(&closed, 0o600);
     let mut command = sandbox.command_of_ordinary_user(&["fire", "turn-finished", "--directory"]);
     Run::of(command.arg(&closed)).one_report_says(&["the directory", "closed", "Permission denied"]);
+}
+
+/// SPEC 3.3: the working directory is where the launcher is, also below one that this user may not pass.
+#[test]
+fn a_working_directory_that_cannot_be_reached_by_its_name_is_entered() {
+    let sandbox = Sandbox::with(&hooks(&[&["touch", "ran"]]));
+    let closed = sandbox.work().join("closed");
+    let inside = closed.join("inside");
+    fs::create_dir_all(&inside).unwrap();
+    let mut command = sandbox.command_of_ordinary_user(&["fire", "turn-finished"]);
+    if !is_root() {
+        return eprintln!("needs root, to start it there as another user");
+    }
+    std::os::unix::fs::chown(&closed, Some(0), Some(0)).unwrap();
+    mode(&closed, 0o700);
+    // Entered by a process that may, before it becomes one that may not.
+    Run::of(command.current_dir(&inside)).is_silent_success();
+    assert!(inside.join("ran").exists());
 }
 
 /// SPEC 5.6, 2.4, CASES 19.

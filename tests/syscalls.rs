@@ -67,6 +67,10 @@ fn nothing_in_the_working_directory_is_looked_at() {
             lines.iter().position(|line| line.contains("execve(") && line.contains("/touch\"")).unwrap_or(lines.len());
         let work = sandbox.work().to_str().unwrap().to_owned();
         for line in &lines[1..hook] {
+            // Entered, and asked for its name.
+            if line.contains("AT_FDCWD, \".\", O_RDONLY|O_CLOEXEC|O_PATH|O_DIRECTORY)") {
+                continue;
+            }
             let is_directory_itself = line.contains(&format!("\"{work}\""));
             assert!(is_directory_itself || !line.contains(&work), "{line}");
             // Nor by a relative name: what is opened relatively is a component of the way to the file, from a descriptor.

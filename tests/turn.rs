@@ -729,6 +729,15 @@ fn a_directory_is_for_the_hooks_alone() {
     assert_eq!(run.stderr.lines().count(), 2, "{run:#?}");
 }
 
+/// SPEC 3.3: COMMAND can move the turn's directory, and not choose another for the hooks.
+#[test]
+fn a_command_that_puts_another_directory_in_its_place_changes_nothing_for_the_hooks() {
+    let sandbox = Sandbox::of_turn(&[("turn-finished", "touch ran")]);
+    let swap = "cd ..; mv work moved; mkdir work";
+    sandbox.run(&["turn", "--", "sh", "-c", swap]).is_silent_success();
+    assert!(sandbox.root().join("moved/ran").exists() && !sandbox.work().join("ran").exists());
+}
+
 /// SPEC 8.2, also where the launcher found SIGTSTP ignored or blocked.
 #[test]
 fn a_launcher_stops_and_goes_on_with_its_command() {

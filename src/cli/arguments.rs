@@ -143,9 +143,15 @@ fn turn(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String
 }
 
 impl Common {
-    /// Where the hooks run, absolute where the working directory has a name, so that the log says which it was.
-    pub(crate) fn directory(&self) -> PathBuf {
-        let directory = self.directory.as_deref().unwrap_or(Path::new("."));
+    /// Where the hooks run. Without `--directory` the working directory itself, whatever its name has become, and also where
+    /// this user could not reach it by its name.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.as_deref().unwrap_or(Path::new("."))
+    }
+
+    /// The same by its name, for people: absolute where the working directory has one.
+    pub(crate) fn directory_by_name(&self) -> PathBuf {
+        let directory = self.directory();
         match std::env::current_dir() {
             Ok(working) if self.directory.is_none() => working,
             Ok(working) => working.join(directory),

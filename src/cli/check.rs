@@ -19,7 +19,7 @@ const DEFAULT_COLUMNS: usize = 80;
 
 /// Writes to standard output; 0 where all is in force or there is no file, else 1.
 pub(crate) fn run(request: &CheckRequest) -> i32 {
-    let check = Check::of(&request.common.directory(), &request.common.withhold);
+    let check = Check::of(&request.common.directory_by_name(), &request.common.withhold);
     let text = if request.json { json(&check) } else { text(&check, Style::of_standard_output()) };
     let mut out = stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

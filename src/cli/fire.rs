@@ -11,9 +11,8 @@ use super::signals::{self, ENDING, Signals};
 use super::watch::Watch;
 
 pub(crate) fn run(request: Fire, display: Display) -> i32 {
-    let directory = request.common.directory();
-    let host = Arc::new(Host::new(display, &directory));
-    let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
+    let host = Arc::new(Host::new(display, &request.common.directory_by_name()));
+    let launcher = Launcher::withholding(request.common.withhold.clone(), Arc::clone(&host));
     let event = match request.moment {
         Moment::TurnStarted => Event::TurnStarted,
         // A name that is not UTF-8 is none that the file could hold.
@@ -31,7 +30,7 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
             return 0;
         }
     };
-    match Watch::new(&launcher, &host, &directory, &signals).fire(event, &ENDING) {
+    match Watch::new(&launcher, &host, request.common.directory(), &signals).fire(event, &ENDING) {
         Some(signal) => signals::die_of(signal as i32),
         None => 0,
     }

@@ -3,7 +3,7 @@
 //! A launcher marks itself by its name in /proc while it runs hooks, and not while COMMAND runs. A hook leads its session
 //! and its parent is that launcher, so only the leaders of sessions are looked at, one each. Nothing is added to the
 //! environment of a hook. Not seen: a chain through a process whose parent has ended, a copy of the program, another
-//! user's, a container or a daemon, and a host that links the library.
+//! user's, a container or a daemon, no /proc, and a host that links the library.
 
 use std::ffi::CString;
 use std::fs;
@@ -39,16 +39,17 @@ impl Drop for Mark {
 
 /// Whether an ancestor is a hook: it leads its session, and its parent is this program and marked.
 pub(crate) fn is_inside_a_hook() -> bool {
-    let Ok(own) = fs::metadata("/proc/self/exe") else { return false };
+    let own = fs::metadata("/proc/self/exe");
     let Ok(own_session) = getsid(None) else { return false };
     let mut session = own_session.as_raw();
     for _ in 0..MOST_SESSIONS {
         let Some((parent, _)) = parent_and_session(session) else { return false };
         let is_firing =
             fs::read(format!("/proc/{parent}/comm")).is_ok_and(|name| name.trim_ascii_end() == FIRING.as_bytes());
-        let is_this_program = || {
-            fs::metadata(format!("/proc/{parent}/exe"))
-                .is_ok_and(|exe| (exe.dev(), exe.ino()) == (own.dev(), own.ino()))
+        // Where it may not be read, as from a user namespace or of a program that is not readable, the mark counts.
+        let is_this_program = || match (&own, fs::metadata(format!("/proc/{parent}/exe"))) {
+            (Ok(own), Ok(exe)) => (exe.dev(), exe.ino()) == (own.dev(), own.ino()),
+            _ => true,
         };
         if is_firing && is_this_program() {
             return true;

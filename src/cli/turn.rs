@@ -38,8 +38,7 @@ enum End {
 }
 
 pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
-    let directory = request.common.directory();
-    let host = Arc::new(Host::new(display.with_status_line(), &directory));
+    let host = Arc::new(Host::new(display.with_status_line(), &request.common.directory_by_name()));
     signals::hear_of_children();
     let listened = [&PASSED_ON[..], &OF_THE_TERMINAL[..]].concat();
     let signals = match Signals::listen(&listened, &[Signal::SIGCHLD, Signal::SIGCONT]) {
@@ -49,8 +48,8 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
             return LAUNCHER_FAILED;
         }
     };
-    let launcher = Launcher::withholding(request.common.withhold, Arc::clone(&host));
-    let watch = Watch::new(&launcher, &host, &directory, &signals);
+    let launcher = Launcher::withholding(request.common.withhold.clone(), Arc::clone(&host));
+    let watch = Watch::new(&launcher, &host, request.common.directory(), &signals);
     let mut hung_up = false;
     let end = match watch.fire(Event::TurnStarted, &ENDING) {
         Some(signal) => End::Signal(signal as i32),

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::thread;
 
-use bravebot_hooks::{Event, Launcher};
+use bravebot_hooks::{Event, Launcher, Report, Reporter};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -41,7 +41,7 @@ impl<'a> Watch<'a> {
             && !self.is_inside_a_hook.get_or_init(|| {
                 let is_inside = recursion::is_inside_a_hook();
                 if is_inside {
-                    self.host.line("no hook fired: this runs inside a hook already, and would go round without end");
+                    self.host.report(&Report::inside_a_hook());
                 }
                 is_inside
             });
