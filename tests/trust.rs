@@ -635,7 +635,8 @@ fn in_a_user_namespace_an_owner_who_is_not_known_is_said_to_be_so() {
     for directory in [sandbox.home(), sandbox.home().join(".bravebot")] {
         std::os::unix::fs::chown(directory, Some(2000), None).unwrap();
     }
-    within("--user --map-user=5", "2000").one_report_says(&["mend it outside; chown 2000 "]);
+    let run = within("--user --map-user=5", "2000");
+    assert!(run.stderr.contains("mend it outside; chown 2000 "), "{run:#?}");
     // Not mapped itself, every file of such an owner would pass for this user's.
     for user in ["1234", "2000"] {
         within("--user", user).one_report_says(&["this user is not known in its user namespace"]);
