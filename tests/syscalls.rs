@@ -128,8 +128,8 @@ fn a_group_is_killed_before_its_leader_is_reaped() {
         run.one_report_says(&["left processes behind"]);
         let places = |is: fn(&str) -> bool| (0..lines.len()).filter(|at| is(&lines[*at])).collect::<Vec<_>>();
         let kills = places(|line| line.contains("(") && line.contains(", SIGKILL") && !line.contains("(INJECTED)"));
-        let reaps = places(|line| line.contains("waitid(") && !line.contains("WNOWAIT"));
-        assert!(kills.len() == 1 && reaps.len() == 1 && kills[0] < reaps[0], "{lines:#?}");
+        let reaps = places(|line| line.contains("WEXITED") && !line.contains("WNOWAIT"));
+        assert!(!kills.is_empty() && reaps.len() == 1 && kills.iter().all(|kill| *kill < reaps[0]), "{lines:#?}");
     }
 }
 
@@ -185,13 +185,13 @@ fn a_hook_is_waited_for_also_without_a_thread() {
     let entries = [entry("exit 7", 30), entry("exec sleep 319", 1), entry("echo end > got", 30)];
     let sandbox = Sandbox::with(&serde_json::json!({"hooks": entries}).to_string());
     let begin = Instant::now();
-    // Threads and hooks take turns: the thread that fires, a hook, the thread that waits, a hook, and so on.
-    let threads = "inject=clone3:error=EAGAIN:when=1+2";
+    // Threads and hooks take turns: a hook, the thread that waits, a hook, and so on.
+    let threads = "inject=clone3:error=EAGAIN:when=2+2";
     let options = ["-e", "trace=pidfd_open,clone3", "-e", "inject=pidfd_open:error=ENOSYS", "-e", threads];
     let Some((run, lines)) = trace(&sandbox, &options, &["fire", "turn-finished"]) else { return };
     assert_eq!(
         lines.iter().filter(|line| line.contains("clone3") && line.contains("(INJECTED)")).count(),
-        4,
+        3,
         "{lines:#?}"
     );
     let reports = run.reports(2);
