@@ -12,6 +12,7 @@ use std::sync::Arc;
 use nix::unistd::{AccessFlags, access};
 
 use crate::report::StartError;
+use crate::sys::Strings;
 
 /// `PATH` where the hook's environment has none (SPEC 3.2).
 const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -20,7 +21,7 @@ const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 #[derive(Debug)]
 pub(crate) struct Argv {
     program: Arc<str>,
-    words: Vec<CString>,
+    words: Strings,
 }
 
 /// Why strings are not an [`Argv`].
@@ -47,7 +48,7 @@ impl Argv {
         }
         let words =
             words.iter().enumerate().map(|(index, word)| CString::new(word.as_bytes()).map_err(|_| Flaw::Nul(index)));
-        Ok(Argv { program: program.as_str().into(), words: words.collect::<Result<_, _>>()? })
+        Ok(Argv { program: program.as_str().into(), words: words.collect::<Result<Vec<_>, _>>()?.into() })
     }
 
     /// The program as the file wrote it; `argv[0]` of the hook.
@@ -56,7 +57,7 @@ impl Argv {
     }
 
     /// The program and its arguments.
-    pub(crate) fn words(&self) -> &[CString] {
+    pub(crate) fn words(&self) -> &Strings {
         &self.words
     }
 

@@ -246,7 +246,8 @@ fn fault_of_first_line(script: &Path) -> Option<String> {
 
 /// The line of an entry before this one that would do the same at the same moment.
 fn same_before(hook: &Hook, before: &[Entry], in_force: &[Hook]) -> Option<usize> {
-    let same = |other: &Hook| other.on == hook.on && other.tool == hook.tool && other.run.words() == hook.run.words();
+    let same =
+        |other: &Hook| other.on == hook.on && other.tool == hook.tool && other.run.words()[..] == hook.run.words()[..];
     let entry = before.iter().find(|entry| entry.in_force.and_then(|index| in_force.get(index)).is_some_and(same))?;
     Some(entry.place.line)
 }

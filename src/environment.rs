@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
+use crate::sys::Strings;
 use crate::withheld::WITHHELD;
 
 /// The environment of every hook of one launcher, ready for posix_spawn(3).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Environment {
-    block: Vec<CString>,
+    block: Strings,
 }
 
 impl Environment {
@@ -31,11 +32,11 @@ impl Environment {
             // A NUL cannot stand in an environment block, so nothing is lost here.
             block.extend(CString::new(entry));
         }
-        Environment { block }
+        Environment { block: block.into() }
     }
 
     /// `NAME=value`, one a variable, in the order of the host's block.
-    pub(crate) fn block(&self) -> &[CString] {
+    pub(crate) fn block(&self) -> &Strings {
         &self.block
     }
 

@@ -18,6 +18,29 @@ pub(crate) struct Interrupt {
     waker: OwnedFd,
 }
 
+/// What else wakes the one who waits: a descriptor, and what to do when it is readable, which may be to interrupt.
+#[derive(Default)]
+pub struct Listener<'a>(pub Option<(BorrowedFd<'a>, &'a mut dyn FnMut())>);
+
+/// All that is heard while a hook runs.
+pub(crate) struct Ears<'i, 'l> {
+    pub(crate) interrupt: &'i Interrupt,
+    pub(crate) listener: Listener<'l>,
+}
+
+impl Ears<'_, '_> {
+    /// Readable when there is something to [hear](Ears::hear).
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.listener.0.as_ref().map_or(self.interrupt.wake(), |(descriptor, _)| *descriptor)
+    }
+
+    pub(crate) fn hear(&mut self) {
+        if let Some((_, hear)) = &mut self.listener.0 {
+            hear();
+        }
+    }
+}
+
 impl Interrupt {
     pub(crate) fn new() -> Result<Interrupt, Errno> {
         let (wake, waker) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;

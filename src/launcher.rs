@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::environment::Environment;
 use crate::escape::escaped;
 use crate::hooks::{self, Hook};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Ears, Interrupt, Listener};
 use crate::moment::Event;
 use crate::process::{self, Ending, Start, Straggler};
 use crate::report::{Failure, Report, StartError};
@@ -109,16 +109,25 @@ impl Launcher {
     /// # Ok(()) }
     /// ```
     pub fn fire(&self, event: Event<'_>, directory: &Path) {
+        self.fire_listening(event, directory, Listener::default());
+    }
+
+    /// As [`Launcher::fire`], for the command of this package: before each hook and while one runs, what the listener has is
+    /// heard, on this thread.
+    #[doc(hidden)]
+    pub fn fire_listening(&self, event: Event<'_>, directory: &Path, listener: Listener<'_>) {
         if !self.has_hook_for(event) || IS_FIRING.get() {
             return;
         }
         let Some(armed) = &self.shared.armed else { return };
         let mut moment = Running::begin(armed);
+        let mut ears = Ears { interrupt: &armed.interrupt, listener };
         for hook in armed.hooks.iter().filter(|hook| hook.is_for(&event)) {
+            ears.hear();
             if armed.interrupt.is_requested() {
                 break;
             }
-            self.run(armed, hook, directory, &mut moment.stragglers);
+            self.run(armed, hook, directory, &mut ears, &mut moment.stragglers);
         }
     }
 
@@ -131,7 +140,14 @@ impl Launcher {
         }
     }
 
-    fn run(&self, armed: &Armed, hook: &Hook, directory: &Path, stragglers: &mut Vec<Straggler>) {
+    fn run(
+        &self,
+        armed: &Armed,
+        hook: &Hook,
+        directory: &Path,
+        ears: &mut Ears<'_, '_>,
+        stragglers: &mut Vec<Straggler>,
+    ) {
         let program = escaped(hook.run.program().as_bytes());
         let span = barrier(|| tracing::debug_span!("hook", moment = hook.on.name(), program = %program));
         self.tell(|reporter| reporter.progress(Progress::Started { moment: hook.on, program: &program }));
@@ -139,7 +155,7 @@ impl Launcher {
         let ending = if armed.interrupt.is_requested() {
             Ok(Ending::Interrupted)
         } else {
-            start(armed, hook, directory, stragglers)
+            start(armed, hook, directory, ears, stragglers)
         };
         self.tell(|reporter| reporter.progress(Progress::Over));
         let report =
@@ -183,7 +199,13 @@ impl Drop for Running<'_> {
     }
 }
 
-fn start(armed: &Armed, hook: &Hook, directory: &Path, stragglers: &mut Vec<Straggler>) -> Result<Ending, StartError> {
+fn start(
+    armed: &Armed,
+    hook: &Hook,
+    directory: &Path,
+    ears: &mut Ears<'_, '_>,
+    stragglers: &mut Vec<Straggler>,
+) -> Result<Ending, StartError> {
     let path = hook.run.find(armed.environment.value("PATH"))?;
     let start = Start {
         path: &path,
@@ -192,7 +214,7 @@ fn start(armed: &Armed, hook: &Hook, directory: &Path, stragglers: &mut Vec<Stra
         directory,
         input: hook.on.line(),
     };
-    process::run(&start, hook.bound, &armed.interrupt, stragglers)
+    process::run(&start, hook.bound, ears, stragglers)
 }
 
 /// The first that applies, in the order of SPEC 6.1.

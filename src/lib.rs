@@ -91,6 +91,9 @@ pub use check::{Check, CheckedEntry, Finding};
 #[doc(hidden)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use escape::{escaped, quoted};
+#[doc(hidden)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use interrupt::Listener;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use turn_log::{LastReport, Summary};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

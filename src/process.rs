@@ -5,7 +5,7 @@
 //! that can fail before the program is touched is done in the parent first, so that an error of the spawn can only
 //! be the program's.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -16,16 +16,16 @@ use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, open};
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags};
 use nix::sys::signal::{SigSet, Signal, killpg};
 use nix::sys::stat::{Mode, SFlag, fstat, fstatat};
 use nix::sys::wait::WaitPidFlag;
 use nix::unistd::{AccessFlags, Pid, faccessat, pipe2, write};
 
 use crate::descriptor::above_standard_streams;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Ears, Interrupt};
 use crate::report::StartError;
-use crate::sys::{self, Change};
+use crate::sys::{self, Change, Strings};
 
 /// From SIGTERM to SIGKILL (SPEC 5.1).
 const GRACE: Duration = Duration::from_millis(250);
@@ -37,13 +37,19 @@ const RETRIES: [Duration; 4] =
 /// How often a process is looked at where there is neither a pidfd nor a thread to be had.
 const LAST_RESORT: Duration = Duration::from_millis(20);
 
+const NULL: OFlag = OFlag::O_RDWR.union(OFlag::O_NOCTTY).union(OFlag::O_CLOEXEC);
+const DIRECTORY: OFlag = OFlag::O_PATH.union(OFlag::O_DIRECTORY).union(OFlag::O_CLOEXEC);
+const ATTRIBUTES: PosixSpawnFlags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
+    .union(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)
+    .union(PosixSpawnFlags::from_bits_retain(libc::POSIX_SPAWN_SETSID as libc::c_int));
+
 /// What to start.
 pub(crate) struct Start<'a> {
     /// The file; a relative one from `directory`.
     pub(crate) path: &'a CStr,
     /// `argv`, with the name as written.
-    pub(crate) words: &'a [CString],
-    pub(crate) environment: &'a [CString],
+    pub(crate) words: &'a Strings,
+    pub(crate) environment: &'a Strings,
     pub(crate) directory: &'a Path,
     /// Its whole standard input; shorter than a pipe's buffer.
     pub(crate) input: &'a [u8],
@@ -75,18 +81,23 @@ impl Straggler {
 pub(crate) fn run(
     start: &Start<'_>,
     bound: Duration,
-    interrupt: &Interrupt,
+    ears: &mut Ears<'_, '_>,
     stragglers: &mut Vec<Straggler>,
 ) -> Result<Ending, StartError> {
     let deadline = Instant::now() + bound;
-    let mut process = Process::of(spawn(start)?, interrupt);
-    let ending = match process.wait(deadline, interrupt, Waiting::Interruptible) {
-        Waited::Ended(change) => {
+    let mut process = Process::of(spawn(start)?, ears.interrupt);
+    let ending = match process.wait(deadline, ears, Waiting::Interruptible) {
+        Waited::Ended => {
             // Reaped last: until then the group's number cannot be used again, so this cannot hit a stranger.
             process.signal(Signal::SIGKILL);
-            // Where somebody else reaps, its number may be a stranger's by now: then nothing is said of what was left.
-            let left = process.reap() == Reaped::Here && process.left_something();
-            return Ok(Ending::Alone { change, left });
+            match process.reap_when_it_can_be(deadline) {
+                Reaped::Here(change) => {
+                    return Ok(Ending::Alone { change: Some(change), left: process.left_something() });
+                }
+                // Its number may be a stranger's by now: then nothing is said of what was left.
+                Reaped::Elsewhere => return Ok(Ending::Alone { change: None, left: false }),
+                Reaped::NotYet => Ending::AtBound { ended: true },
+            }
         }
         Waited::Interrupted => Ending::Interrupted,
         Waited::TimedOut => Ending::AtBound { ended: true },
@@ -97,8 +108,9 @@ pub(crate) fn run(
     // In full, also when the process has ended: others in the group may still be cleaning up.
     thread::sleep(GRACE);
     process.signal(Signal::SIGKILL);
-    process.wait(Instant::now() + LAST_WAIT, interrupt, Waiting::ForTheEnd);
-    if process.reap() != Reaped::NotYet {
+    let last = Instant::now() + LAST_WAIT;
+    process.wait(last, ears, Waiting::ForTheEnd);
+    if process.reap_when_it_can_be(last) != Reaped::NotYet {
         return Ok(ending);
     }
     stragglers.push(Straggler(process));
@@ -106,11 +118,25 @@ pub(crate) fn run(
 }
 
 fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {
-    let directory = enter(start.directory)?;
     let opened = |step| move |error| StartError::System(step, error);
-    let null = open("/dev/null", OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty())
+    let directory = enter(start.directory)?;
+    // Opened anew each time: a number that is kept could be another file by now, in a host that closes what it does not know.
+    let null = open("/dev/null", NULL, Mode::empty())
         .and_then(above_standard_streams)
         .map_err(opened("/dev/null cannot be opened"))?;
+    let prepared = || -> Result<_, Errno> {
+        let mut attributes = PosixSpawnAttr::init()?;
+        attributes.set_sigmask(&SigSet::empty())?;
+        attributes.set_sigdefault(&SigSet::all())?;
+        attributes.set_flags(ATTRIBUTES)?;
+        let mut actions = PosixSpawnFileActions::init()?;
+        actions.add_dup2(null.as_raw_fd(), 1)?;
+        actions.add_dup2(null.as_raw_fd(), 2)?;
+        sys::add_fchdir(&mut actions, directory.as_fd())?;
+        Ok((actions, attributes))
+    };
+    let unprepared = opened("its start cannot be prepared");
+    let (mut actions, attributes) = prepared().map_err(&unprepared)?;
     let (input, writer) = pipe2(OFlag::O_CLOEXEC)
         .and_then(|(input, writer)| Ok((above_standard_streams(input)?, above_standard_streams(writer)?)))
         .map_err(opened("no pipe can be made"))?;
@@ -118,46 +144,28 @@ fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {
     // SIGPIPE. Closed before the start, so that end of file follows at once.
     write(&writer, start.input).map_err(opened("the event cannot be written"))?;
     drop(writer);
-
-    let prepared = || -> Result<_, Errno> {
-        let mut actions = PosixSpawnFileActions::init()?;
-        actions.add_dup2(input.as_raw_fd(), 0)?;
-        actions.add_dup2(null.as_raw_fd(), 1)?;
-        actions.add_dup2(null.as_raw_fd(), 2)?;
-        sys::add_fchdir(&mut actions, directory.as_fd())?;
-        sys::add_closefrom(&mut actions, 3)?;
-        let mut attributes = PosixSpawnAttr::init()?;
-        attributes.set_sigmask(&SigSet::empty())?;
-        attributes.set_sigdefault(&SigSet::all())?;
-        attributes.set_flags(
-            PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
-                | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF
-                | PosixSpawnFlags::from_bits_retain(libc::POSIX_SPAWN_SETSID.into()),
-        )?;
-        Ok((actions, attributes))
-    };
-    let (actions, attributes) = prepared().map_err(opened("its start cannot be prepared"))?;
+    // The list of actions has room for eight, so nothing is allocated from here on.
+    actions.add_dup2(input.as_raw_fd(), 0).map_err(&unprepared)?;
+    sys::add_closefrom(&mut actions, 3).map_err(&unprepared)?;
 
     let mut retries = RETRIES.iter();
     loop {
-        // posix_spawn and not posix_spawnp: what looks a name up may hand a file without "#!" to a shell.
-        match posix_spawn(start.path, &actions, &attributes, start.words, start.environment) {
-            Ok(pid) => return Ok(pid),
+        match sys::spawn(start.path, &actions, &attributes, start.words, start.environment) {
+            Ok(pid) => return Ok(Pid::from_raw(pid)),
             Err(Errno::ETXTBSY) => match retries.next() {
                 Some(pause) => thread::sleep(*pause),
                 None => return Err(StartError::Busy),
             },
-            Err(error) => return Err(blame(error, &directory, start.path)),
+            Err(error) => return Err(blame(error, &directory, start)),
         }
     }
 }
 
-/// The turn's directory, open and proved to be one that can be entered.
+/// The turn's directory, open.
 fn enter(path: &Path) -> Result<OwnedFd, StartError> {
     let fault = |error| StartError::Directory(path.to_owned(), error);
-    let directory = open(path, OFlag::O_PATH | OFlag::O_DIRECTORY | OFlag::O_CLOEXEC, Mode::empty()).map_err(fault)?;
+    let directory = open(path, DIRECTORY, Mode::empty()).map_err(fault)?;
     let directory = above_standard_streams(directory).map_err(fault)?;
-    faccessat(&directory, ".", AccessFlags::X_OK, AtFlags::empty()).map_err(fault)?;
     // One that is removed can still be open, and has no name left.
     match fstat(&directory) {
         Ok(stat) if stat.st_nlink > 0 => Ok(directory),
@@ -166,10 +174,13 @@ fn enter(path: &Path) -> Result<OwnedFd, StartError> {
     }
 }
 
-/// What an error of the spawn says about the program (execve(2)).
-fn blame(error: Errno, directory: &OwnedFd, path: &CStr) -> StartError {
+/// What an error of the spawn says about the program (execve(2)), or about the directory, which is entered first.
+fn blame(error: Errno, directory: &OwnedFd, start: &Start<'_>) -> StartError {
+    if let Err(error) = faccessat(directory, ".", AccessFlags::X_OK, AtFlags::empty()) {
+        return StartError::Directory(start.directory.to_owned(), error);
+    }
     let kind = || {
-        fstatat(directory, path, AtFlags::empty())
+        fstatat(directory, start.path, AtFlags::empty())
             .ok()
             .map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT)
     };
@@ -193,18 +204,11 @@ struct Process {
     thread: Option<JoinHandle<()>>,
 }
 
-enum Look {
-    Running,
-    Ended(Change),
-    /// Not our child any more: the host ignores SIGCHLD, or reaps what it did not start (SPEC 5.5).
-    Lost,
-}
-
-#[derive(PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Reaped {
     NotYet,
-    Here,
-    /// By the kernel or by another thread of the host.
+    Here(Change),
+    /// By the kernel, since the host ignores SIGCHLD, or by another thread of the host (SPEC 5.5).
     Elsewhere,
 }
 
@@ -215,7 +219,7 @@ enum Waiting {
 }
 
 enum Waited {
-    Ended(Option<Change>),
+    Ended,
     TimedOut,
     Interrupted,
 }
@@ -238,51 +242,58 @@ impl Process {
         }
     }
 
-    /// Looks without reaping.
-    fn look(&self) -> Look {
-        match self.changed(WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT) {
-            Ok(Some(change @ (Change::Exited(_) | Change::Killed(_)))) => Look::Ended(change),
-            Err(Errno::ECHILD) => Look::Lost,
+    /// Whether it has ended; looks without reaping.
+    fn has_ended(&self) -> bool {
+        match self.changed(WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG).union(WaitPidFlag::WNOWAIT)) {
+            Ok(Some(Change::Exited(_) | Change::Killed(_))) | Err(Errno::ECHILD) => true,
             // One that asked to be traced (ptrace(2)) stops for us, and has not ended. Nor has one that cannot be seen:
             // then its bound holds.
-            Ok(Some(Change::Stopped) | None) | Err(_) => Look::Running,
+            Ok(Some(Change::Stopped) | None) | Err(_) => false,
         }
     }
 
     /// Waits for the end without reaping. The child is looked at before the clock, so one that has ended in time is never
-    /// late, also when this process was stopped meanwhile (SPEC 5.1).
-    fn wait(&self, deadline: Instant, interrupt: &Interrupt, waiting: Waiting) -> Waited {
-        let mut seemed_over = false;
+    /// late, also when this process was stopped meanwhile (SPEC 5.1): poll(2) does so, too.
+    fn wait(&self, deadline: Instant, ears: &mut Ears<'_, '_>, waiting: Waiting) -> Waited {
         loop {
-            match self.look() {
-                Look::Ended(change) => return Waited::Ended(Some(change)),
-                Look::Lost => return Waited::Ended(None),
-                Look::Running if waiting == Waiting::Interruptible && interrupt.is_requested() => {
-                    return Waited::Interrupted;
-                }
-                Look::Running => {}
+            let is_unseen = self.pidfd.is_none();
+            if is_unseen && self.has_ended() {
+                return Waited::Ended;
             }
             let mut left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Waited::TimedOut;
-            }
-            if self.pidfd.is_none() && self.thread.is_none() {
+            let is_late = left.is_zero();
+            if is_unseen && self.thread.is_none() {
                 left = left.min(LAST_RESORT);
             }
-            let end = self.pidfd.as_ref().map_or(interrupt.wake(), OwnedFd::as_fd);
-            let mut watched = [interrupt.wake(), end].map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
+            let (wake, heard) = (ears.interrupt.wake(), ears.descriptor());
+            let end = self.pidfd.as_ref().map_or(wake, OwnedFd::as_fd);
+            let mut watched = [end, wake, heard].map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
             // Rounded up: never before the bound.
-            let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
-            // A tracer may hold one that has ended: its pidfd is readable, and there is nothing to wait for yet.
-            if seemed_over {
-                thread::sleep(LAST_RESORT.min(left));
+            let timeout = if is_late { PollTimeout::ZERO } else { rounded_up(left) };
+            let ended = match poll(&mut watched, timeout) {
+                Ok(_) => !is_unseen && watched[0].any().unwrap_or(false),
+                Err(Errno::EINTR) => false,
+                Err(_) => {
+                    thread::sleep(LAST_RESORT.min(left));
+                    self.has_ended()
+                }
+            };
+            if ended {
+                return Waited::Ended;
             }
-            match poll(&mut watched, timeout) {
-                Ok(_) => interrupt.drain(),
-                Err(Errno::EINTR) => {}
-                Err(_) => thread::sleep(LAST_RESORT.min(left)),
+            let [_, is_woken, has_word] = watched.map(|descriptor| descriptor.any().unwrap_or(false));
+            if has_word {
+                ears.hear();
             }
-            seemed_over = self.pidfd.is_some() && watched[1].any().unwrap_or(false);
+            if waiting == Waiting::Interruptible && ears.interrupt.is_requested() {
+                return Waited::Interrupted;
+            }
+            if is_late {
+                return Waited::TimedOut;
+            }
+            if is_woken {
+                ears.interrupt.drain();
+            }
         }
     }
 
@@ -291,23 +302,41 @@ impl Process {
         let through = self.pidfd.as_ref().map(|pidfd| sys::signal_group(pidfd.as_fd(), signal as libc::c_int));
         // Not known to the kernel (EINVAL), or refused by a filter of system calls, whatever it answers.
         let unable = !matches!(through, Some(Ok(()) | Err(Errno::ESRCH)));
-        if unable && self.pid.as_raw() > 1 && !matches!(self.look(), Look::Lost) {
+        if unable && self.pid.as_raw() > 1 && self.is_ours() {
             let _ = killpg(self.pid, signal);
         }
     }
 
+    /// Whether its number is still its own: it is not reaped.
+    fn is_ours(&self) -> bool {
+        self.changed(WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG).union(WaitPidFlag::WNOWAIT)) != Err(Errno::ECHILD)
+    }
+
     /// Reaps the child if it has ended. Never blocks.
     fn reap(&mut self) -> Reaped {
-        if matches!(self.look(), Look::Running) {
-            return Reaped::NotYet;
-        }
-        if let Some(thread) = self.thread.take() {
+        if self.thread.is_some() {
+            if !self.has_ended() {
+                return Reaped::NotYet;
+            }
             // It sees the same end. Were the child reaped before that, it would wait for whoever gets the number next.
-            let _ = thread.join();
+            let _ = self.thread.take().map(JoinHandle::join);
         }
-        match self.changed(WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG) {
-            Ok(Some(_)) => Reaped::Here,
-            _ => Reaped::Elsewhere,
+        match self.changed(WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG)) {
+            Ok(Some(change @ (Change::Exited(_) | Change::Killed(_)))) => Reaped::Here(change),
+            Err(Errno::ECHILD) => Reaped::Elsewhere,
+            _ => Reaped::NotYet,
+        }
+    }
+
+    /// Reaps what has ended. A tracer may hold it: then it is asked for again until `deadline`.
+    fn reap_when_it_can_be(&mut self, deadline: Instant) -> Reaped {
+        loop {
+            let reaped = self.reap();
+            let left = deadline.saturating_duration_since(Instant::now());
+            if reaped != Reaped::NotYet || left.is_zero() {
+                return reaped;
+            }
+            thread::sleep(LAST_RESORT.min(left));
         }
     }
 
@@ -359,11 +388,16 @@ fn member_of(group: Pid, stat: &[u8]) -> Option<Member> {
     Some(if had_ended { Member::HadEnded } else { Member::Killed })
 }
 
+/// In whole milliseconds, and never less than `left`.
+fn rounded_up(left: Duration) -> PollTimeout {
+    PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+}
+
 /// A thread that blocks until the child has ended, and then wakes the one who waits; `None` where there is none to be had.
 fn wake_at_end(pid: Pid, interrupt: &Interrupt) -> Option<JoinHandle<()>> {
     let waker = interrupt.waker()?;
     let block = move || {
-        let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
+        let flags = WaitPidFlag::WEXITED.union(WaitPidFlag::WNOWAIT);
         loop {
             match sys::wait(sys::Child::Pid(pid.as_raw()), flags) {
                 Err(Errno::EINTR) => {}

@@ -3,18 +3,68 @@
 //! Each wraps one call and decides nothing. Not part of the API: public for the command of this package alone.
 #![allow(unsafe_code)]
 
+use std::ffi::{CStr, CString, c_char};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::spawn::PosixSpawnFileActions;
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions};
 use nix::sys::wait::WaitPidFlag;
 
 // nix keeps the C library's object as the one field of a transparent struct. Should that change, this does not compile.
 const _: () = assert!(size_of::<PosixSpawnFileActions>() == size_of::<libc::posix_spawn_file_actions_t>());
 const _: () = assert!(align_of::<PosixSpawnFileActions>() == align_of::<libc::posix_spawn_file_actions_t>());
+const _: () = assert!(size_of::<PosixSpawnAttr>() == size_of::<libc::posix_spawnattr_t>());
+const _: () = assert!(align_of::<PosixSpawnAttr>() == align_of::<libc::posix_spawnattr_t>());
+
+/// Strings as execve(2) takes them, made once so that a start allocates nothing.
+#[derive(Debug)]
+pub struct Strings {
+    strings: Vec<CString>,
+    /// To each of `strings`, and a null pointer.
+    pointers: Vec<*mut c_char>,
+}
+
+// SAFETY: the pointers are to what `strings` owns on the heap, where it stays and is never changed.
+unsafe impl Send for Strings {}
+// SAFETY: as above; shared, they are only read.
+unsafe impl Sync for Strings {}
+
+impl From<Vec<CString>> for Strings {
+    fn from(strings: Vec<CString>) -> Strings {
+        let pointers = strings.iter().map(|string| string.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect();
+        Strings { strings, pointers }
+    }
+}
+
+impl std::ops::Deref for Strings {
+    type Target = [CString];
+
+    fn deref(&self) -> &[CString] {
+        &self.strings
+    }
+}
+
+/// Starts the program at `path` (posix_spawn(3)). Not posix_spawnp, which may hand a file without "#!" to a shell; and not
+/// nix's, which makes both arrays anew at each start.
+pub fn spawn(
+    path: &CStr,
+    actions: &PosixSpawnFileActions,
+    attributes: &PosixSpawnAttr,
+    words: &Strings,
+    environment: &Strings,
+) -> Result<libc::pid_t, Errno> {
+    let mut pid = 0;
+    let actions = ptr::from_ref(actions).cast::<libc::posix_spawn_file_actions_t>();
+    let attributes = ptr::from_ref(attributes).cast::<libc::posix_spawnattr_t>();
+    let (words, environment) = (words.pointers.as_ptr(), environment.pointers.as_ptr());
+    // SAFETY: both objects are initialised (size and alignment asserted above), `path` and each string end in a NUL, both
+    // arrays in a null pointer, and all of it outlives the call, which writes to `pid` alone.
+    let error = unsafe { libc::posix_spawn(&raw mut pid, path.as_ptr(), actions, attributes, words, environment) };
+    if error == 0 { Ok(pid) } else { Err(Errno::from_raw(error)) }
+}
 
 /// Makes the started process enter `directory` (posix_spawn_file_actions_addfchdir_np, glibc 2.29).
 pub fn add_fchdir(actions: &mut PosixSpawnFileActions, directory: BorrowedFd<'_>) -> Result<(), Errno> {

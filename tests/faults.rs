@@ -1,10 +1,9 @@
 //! One system call fails, at each place where the launcher makes it (SPEC 1.12, 2.4, 5.4, 6.1, 6.5, 7.2).
 //!
-//! strace(1) injects the failure, so the code is the one that ships. Without `-f` it sees the first thread alone: no call of
-//! a hook, of its loader or of a process on the way is ever hit. That thread does all the work where no second one is to be
-//! had, which a failure of its first clone3(2) makes sure of; of a fire with two threads only what comes after that call is
-//! then new. Which calls there are, and how many the dynamic loader makes before them, is learned from a plain trace. The
-//! process between vfork and exec is seen with `-f`, which `-b execve` ends as the hook's program begins.
+//! strace(1) injects the failure, so the code is the one that ships. Without `-f` it sees the launcher alone: no call of
+//! a hook, of its loader or of a process on the way is ever hit. Which calls there are, and how many the dynamic loader makes
+//! before them, is learned from a plain trace. The process between vfork and exec is seen with `-f`, which `-b execve` ends as
+//! the hook's program begins.
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,10 +61,8 @@ fn errors(call: &str) -> &'static [&'static str] {
 /// How strace sees the launcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// Its first thread, which does all the work.
-    OneThread,
-    /// The first thread of two.
-    FirstOfTwo,
+    /// The launcher, which has one thread.
+    Launcher,
     /// Each process from its start to its program.
     Child,
 }
@@ -105,8 +102,7 @@ fn trace(sandbox: &Sandbox, sight: Sight, options: &[String]) -> (Run, Vec<Strin
     let mut command =
         sandbox.other(&["timeout", "--signal=KILL", &patience, "strace", "--quiet=all", "-s", "64", "-o"]);
     command.arg(&to).args(match sight {
-        Sight::OneThread => &["-e", "inject=clone3:error=EAGAIN:when=1"][..],
-        Sight::FirstOfTwo => &[],
+        Sight::Launcher => &[][..],
         Sight::Child => &["-f", "-b", "execve"],
     });
     let run = Run::of(command.args(options).args(["--", BINARY, "fire", "turn-finished"]));
@@ -137,16 +133,14 @@ fn kind_of(line: &str) -> String {
     arguments.chars().filter(|c| !c.is_ascii_hexdigit()).collect()
 }
 
-/// Of each call that the first thread makes often: the first, the last, one in the middle, and the first of each kind; of
+/// Of each call that it makes often: the first, the last, one in the middle, and the first of each kind; of
 /// the others, and with BRAVEBOT_HOOKS_EVERY_CALL in the environment, all.
-fn faults_of_first_thread(sight: Sight) -> Vec<Fault> {
+fn faults_of_launcher() -> Vec<Fault> {
+    let sight = Sight::Launcher;
     let (run, lines) = trace(&sandbox(), sight, &[]);
     run.reports(2);
-    let begins = match sight {
-        Sight::FirstOfTwo => lines.iter().position(|line| line.starts_with("clone3(")).map(|at| at + 1),
-        // The first call of the launcher's own; what is before it is the dynamic loader's.
-        _ => lines.iter().position(|line| line.starts_with("rt_sigprocmask(SIG_BLOCK, [PIPE TTOU XFSZ]")),
-    };
+    // The first call of the launcher's own; what is before it is the dynamic loader's.
+    let begins = lines.iter().position(|line| line.starts_with("rt_sigprocmask(SIG_BLOCK, [PIPE TTOU XFSZ]"));
     let begins = begins.unwrap_or_else(|| panic!("{lines:#?}"));
     let mut counts = BTreeMap::<&str, usize>::new();
     let mut places = BTreeMap::<&str, Vec<usize>>::new();
@@ -214,12 +208,7 @@ impl Fault {
     /// Lets it happen, and checks what must hold whatever fails; whether it did happen.
     fn happens(&self) -> bool {
         let Fault { sight, call, nth, error, path } = self;
-        let when = match (sight, call.as_str()) {
-            // The first one fails as well, which is what makes the thread do all the work.
-            (Sight::OneThread, "clone3") if *nth > 1 => format!("1..{nth}+{}", nth - 1),
-            _ => nth.to_string(),
-        };
-        let mut options = vec!["-e".to_owned(), format!("inject={call}:error={error}:when={when}")];
+        let mut options = vec!["-e".to_owned(), format!("inject={call}:error={error}:when={nth}")];
         if let Some(path) = path {
             options.extend(["-P".to_owned(), (*path).to_owned()]);
         }
@@ -270,8 +259,7 @@ fn whichever_system_call_fails_it_is_said_and_the_next_hook_runs() {
     if !has_strace() {
         return;
     }
-    let mut faults = faults_of_first_thread(Sight::OneThread);
-    faults.extend(faults_of_first_thread(Sight::FirstOfTwo));
+    let mut faults = faults_of_launcher();
     faults.extend(faults_of_child());
     let (all, calls) = (faults.len(), BTreeSet::from_iter(faults.iter().map(|fault| fault.call.clone())).len());
     let queue = Mutex::new(faults.into_iter());
@@ -368,7 +356,7 @@ fn after_any_faults_a_host_has_no_more_descriptors_threads_and_children_than_bef
         ("write", "EIO", "15+3"),
         ("fcntl", "EMFILE", "40+9"),
         ("?fstat,?newfstatat", "ENOMEM", "60+7"),
-        ("?faccessat,?faccessat2", "EACCES", "3+3"),
+        ("?faccessat,?faccessat2", "EACCES", "1+1"),
         ("pidfd_send_signal", "EPERM", "2+3"),
         ("read", "EIO", "60+31"),
         ("?statx", "EACCES", "60+31"),
