@@ -3,7 +3,7 @@
 //! Knows reports and nothing of what made them. The file is opened, judged and closed for each report, so nothing is held
 //! between them; each line is one write at the end of the file, so it is whole also when many processes write.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,6 +18,7 @@ use nix::errno::Errno;
 use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat, renameat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat};
 use nix::unistd::{geteuid, write};
+use serde_json::value::RawValue;
 
 use crate::descriptor::above_standard_streams;
 use crate::escape::{escaped, is_hidden};
@@ -160,12 +161,13 @@ impl Summary {
         let mut bytes = Vec::new();
         let _ = File::from(file).take(2 * LARGEST).read_to_end(&mut bytes);
         for line in bytes.split(|byte| *byte == b'\n') {
-            let Ok(report) = serde_json::from_slice::<serde_json::Value>(line) else { continue };
-            if let Some(message) = report["message"].as_str() {
+            let Ok(report) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(line) else { continue };
+            let text = |key: &str| serde_json::from_str::<String>(report.get(key)?.get()).ok();
+            if let Some(message) = text("message") {
                 summary.reports += 1;
-                let written = report["time"].as_str().unwrap_or_default();
-                let (time, message) = (of_rfc3339(written), plain(message));
-                summary.last = Some(LastReport { written: plain(written), time, message });
+                let written = text("time").unwrap_or_default();
+                let (time, message) = (of_rfc3339(&written), plain(&message));
+                summary.last = Some(LastReport { written: plain(&written), time, message });
             }
         }
         summary
@@ -280,7 +282,7 @@ fn ends_a_line(file: &File) -> bool {
 /// `text` as a JSON string in which nothing can draw or reorder: what JSON does not escape and a terminal obeys is `\u`.
 fn json(text: &str) -> String {
     let mut out = String::new();
-    for c in serde_json::Value::from(text).to_string().chars() {
+    for c in serde_json::to_string(text).unwrap_or_default().chars() {
         if c.is_control() || is_hidden(c) {
             let mut units = [0; 2];
             out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));

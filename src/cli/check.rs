@@ -6,9 +6,10 @@
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::time::Duration;
 
-use bravebot_hooks::{Check, CheckedEntry, Finding, Summary, escaped, sys};
+use bravebot_hooks::{Check, CheckedEntry, Finding, LastReport, Summary, escaped, sys};
 
 use super::arguments::CheckRequest;
 
@@ -26,43 +27,64 @@ pub(crate) fn run(request: &CheckRequest) -> i32 {
     i32::from(!check.problems.is_empty())
 }
 
+/// One object, written here: a tree of values, and what can write one, would be a tenth of the command.
 fn json(check: &Check) -> String {
+    let path = |path: &Path| string(path.to_string_lossy());
+    let number = |number: usize| number.to_string();
     let finding = |finding: &Finding| {
-        serde_json::json!({
-            "line": finding.place.map(|place| place.0),
-            "column": finding.place.map(|place| place.1),
-            "message": finding.message,
-        })
+        object(&[
+            ("line", or_null(finding.place.map(|place| number(place.0)))),
+            ("column", or_null(finding.place.map(|place| number(place.1)))),
+            ("message", string(&finding.message)),
+        ])
     };
     let entry = |entry: &CheckedEntry| {
-        serde_json::json!({
-            "line": entry.line,
-            "column": entry.column,
-            "in_force": entry.in_force,
-            "moment": entry.moment.map(|moment| moment.name()),
-            "tool": entry.tool,
-            "program": entry.program,
-            "found": entry.found.as_ref().map(|found| found.to_string_lossy()),
-        })
+        object(&[
+            ("line", number(entry.line)),
+            ("column", number(entry.column)),
+            ("in_force", entry.in_force.to_string()),
+            ("moment", or_null(entry.moment.map(|moment| string(moment.name())))),
+            ("tool", or_null(entry.tool.as_ref().map(string))),
+            ("program", or_null(entry.program.as_ref().map(string))),
+            ("found", or_null(entry.found.as_deref().map(path))),
+        ])
     };
+    let last = |last: &LastReport| object(&[("time", string(&last.written)), ("message", string(&last.message))]);
     let log = |log: &Summary| {
-        serde_json::json!({
-            "path": log.path.to_string_lossy(),
-            "reports": log.reports,
-            "last": log.last.as_ref().map(|last| serde_json::json!({"time": last.written, "message": last.message})),
-        })
+        object(&[
+            ("path", path(&log.path)),
+            ("reports", number(log.reports)),
+            ("last", or_null(log.last.as_ref().map(last))),
+        ])
     };
-    let all = serde_json::json!({
-        "version": VERSION,
-        "file": check.file.as_ref().map(|file| file.to_string_lossy()),
-        "exists": check.exists,
-        "entries": check.entries.iter().map(entry).collect::<Vec<_>>(),
-        "problems": check.problems.iter().map(finding).collect::<Vec<_>>(),
-        "warnings": check.warnings.iter().map(finding).collect::<Vec<_>>(),
-        "withheld": check.withheld,
-        "log": check.log.as_ref().map(log),
-    });
-    format!("{all:#}\n")
+    let all = object(&[
+        ("version", VERSION.to_string()),
+        ("file", or_null(check.file.as_deref().map(path))),
+        ("exists", check.exists.to_string()),
+        ("entries", array(check.entries.iter().map(entry))),
+        ("problems", array(check.problems.iter().map(finding))),
+        ("warnings", array(check.warnings.iter().map(finding))),
+        ("withheld", array(check.withheld.iter().map(string))),
+        ("log", or_null(check.log.as_ref().map(log))),
+    ]);
+    format!("{all}\n")
+}
+
+fn object(members: &[(&str, String)]) -> String {
+    let members: Vec<String> = members.iter().map(|(key, value)| format!("{}: {value}", string(key))).collect();
+    format!("{{{}}}", members.join(", "))
+}
+
+fn array(elements: impl Iterator<Item = String>) -> String {
+    format!("[{}]", elements.collect::<Vec<_>>().join(",\n"))
+}
+
+fn or_null(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "null".to_owned())
+}
+
+fn string(text: impl AsRef<str>) -> String {
+    serde_json::to_string(text.as_ref()).unwrap_or_default()
 }
 
 /// How to write for the terminal, if it is one.
