@@ -42,6 +42,9 @@ const DIRECTORY: OFlag = OFlag::O_PATH.union(OFlag::O_DIRECTORY).union(OFlag::O_
 const ATTRIBUTES: PosixSpawnFlags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
     .union(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)
     .union(PosixSpawnFlags::from_bits_retain(libc::POSIX_SPAWN_SETSID as libc::c_int));
+/// Reaps what has ended, if it has; and looks, to leave it there.
+const TAKE: WaitPidFlag = WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG);
+const LOOK: WaitPidFlag = TAKE.union(WaitPidFlag::WNOWAIT);
 
 /// What to start.
 pub(crate) struct Start<'a> {
@@ -244,7 +247,7 @@ impl Process {
 
     /// Whether it has ended; looks without reaping.
     fn has_ended(&self) -> bool {
-        match self.changed(WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG).union(WaitPidFlag::WNOWAIT)) {
+        match self.changed(LOOK) {
             Ok(Some(Change::Exited(_) | Change::Killed(_))) | Err(Errno::ECHILD) => true,
             // One that asked to be traced (ptrace(2)) stops for us, and has not ended. Nor has one that cannot be seen:
             // then its bound holds.
@@ -309,7 +312,7 @@ impl Process {
 
     /// Whether its number is still its own: it is not reaped.
     fn is_ours(&self) -> bool {
-        self.changed(WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG).union(WaitPidFlag::WNOWAIT)) != Err(Errno::ECHILD)
+        self.changed(LOOK) != Err(Errno::ECHILD)
     }
 
     /// Reaps the child if it has ended. Never blocks.
@@ -321,7 +324,7 @@ impl Process {
             // It sees the same end. Were the child reaped before that, it would wait for whoever gets the number next.
             let _ = self.thread.take().map(JoinHandle::join);
         }
-        match self.changed(WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG)) {
+        match self.changed(TAKE) {
             Ok(Some(change @ (Change::Exited(_) | Change::Killed(_)))) => Reaped::Here(change),
             Err(Errno::ECHILD) => Reaped::Elsewhere,
             _ => Reaped::NotYet,
