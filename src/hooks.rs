@@ -4,6 +4,7 @@
 //! must be, so nothing is coerced, a key given twice is seen, and every problem has a line and a column. Reading
 //! has no error to return (SPEC 1.12): text that cannot be used is a problem and no hooks.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
@@ -89,6 +90,8 @@ struct Reader<'a> {
     text: &'a str,
     /// Where each line begins.
     lines: Vec<usize>,
+    /// The last place that was asked for, and its offset: most lie behind it on the same line, which may be all of the file.
+    last: Cell<(usize, Place)>,
     found: Hooks,
 }
 
@@ -99,7 +102,8 @@ impl<'a> Reader<'a> {
     fn of(text: &'a str) -> Reader<'a> {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
-        Reader { text, lines, found: Hooks::default() }
+        let last = Cell::new((0, Place { line: 1, column: 1 }));
+        Reader { text, lines, last, found: Hooks::default() }
     }
 
     fn file(&mut self) {
@@ -339,8 +343,13 @@ impl<'a> Reader<'a> {
     fn place(&self, offset: usize) -> Place {
         let offset = self.text.floor_char_boundary(offset);
         let line = self.lines.partition_point(|begin| *begin <= offset);
-        let begin = self.lines[line - 1];
-        Place { line, column: self.text[begin..offset].chars().count() + 1 }
+        let (from, column) = match self.last.get() {
+            (last, place) if place.line == line && last <= offset => (last, place.column),
+            _ => (self.lines[line - 1], 1),
+        };
+        let place = Place { line, column: column + self.text[from..offset].chars().count() };
+        self.last.set((offset, place));
+        place
     }
 
     fn problem(&mut self, offset: usize, what: Wrong) {
