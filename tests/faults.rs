@@ -11,10 +11,10 @@ use std::fs;
 use std::io::{self, Read};
 use std::panic::catch_unwind;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread;
 
-use bravebot_hooks::{Event, Launcher, Report, Reporter};
+use bravebot_hooks::Event;
 use common::*;
 
 /// The errors that this call can really give, at a time when what it asks for is there; from the kernel or from a filter
@@ -239,20 +239,6 @@ impl Fault {
     }
 }
 
-/// Waits until no process works in the directory of the hooks.
-#[track_caller]
-fn nothing_runs_in(sandbox: &Sandbox, about: &dyn Fn() -> String) {
-    let runs = || {
-        let of = |process: fs::DirEntry| {
-            (fs::read_link(process.path().join("cwd")).ok()? == sandbox.work()).then(|| process.file_name())
-        };
-        fs::read_dir("/proc").unwrap().flatten().find_map(of)
-    };
-    if runs().is_some() {
-        eventually(&format!("nothing runs on: {}", about()), || runs().is_none().then_some(()));
-    }
-}
-
 /// SPEC 1.12, 2.4, 5.4, 6.1, 6.5, 7.2: a fault ends in one report or in success, and the other hooks run.
 #[test]
 fn whichever_system_call_fails_it_is_said_and_the_next_hook_runs() {
@@ -281,16 +267,6 @@ fn whichever_system_call_fails_it_is_said_and_the_next_hook_runs() {
     assert!(happened > 400 && not < all / 10, "{happened} of {all}");
 }
 
-/// Keeps what it hears.
-#[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
-
-impl Reporter for Heard {
-    fn report(&self, report: &Report) {
-        self.0.lock().unwrap().push(report.to_string());
-    }
-}
-
 /// What is asked again until it is answered: here too a call may fail.
 fn surely<T>(ask: impl Fn() -> io::Result<T>) -> T {
     eventually("it is answered", || ask().ok())
@@ -313,14 +289,13 @@ fn after_any_faults_a_host_has_no_more_descriptors_threads_and_children_than_bef
         {"on":"turn-finished","run":["sh","-c","echo x >> got"]},{"on":"turn-finished","run":["/missing"]},
         {"on":"turn-finished","run":["/bin/sh","-c","sleep 323 & exit 0"]}]}"#;
     let host = || {
-        let heard = Arc::new(Heard::default());
-        let launcher = Launcher::new(Arc::clone(&heard));
+        let (launcher, heard) = launcher();
         launcher.fire(Event::TurnFinished, ".".as_ref());
         let before = possessions();
         (1..FIRES).for_each(|_| launcher.fire(Event::TurnFinished, ".".as_ref()));
         assert_eq!(possessions(), before);
         assert_eq!(nix::sys::wait::waitpid(None, None), Err(nix::errno::Errno::ECHILD));
-        let reports = heard.0.lock().unwrap();
+        let reports = heard.reports();
         for (program, ran) in
             [("false", 0), ("sh", surely(|| fs::read_to_string("got")).lines().count()), ("/missing", 0)]
         {
@@ -385,11 +360,10 @@ fn a_hook_that_could_not_be_killed_is_reaped_when_it_has_ended() {
     let hooks = r#"{"hooks":[{"on":"turn-finished","run":["true"]},
         {"on":"turn-started","run":["sh","-c","echo $$ > pid; read -r line < go"],"timeout":1}]}"#;
     let host = || {
-        let heard = Arc::new(Heard::default());
-        let launcher = Launcher::new(Arc::clone(&heard));
+        let (launcher, heard) = launcher();
         nix::unistd::mkfifo("go", nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
         launcher.fire(Event::TurnStarted, ".".as_ref());
-        let reports = heard.0.lock().unwrap().clone();
+        let reports = heard.reports();
         assert!(reports.len() == 1 && reports[0].contains("could not be killed"), "{reports:#?}");
         let pid = fs::read_to_string("pid").unwrap();
         // Looked at while it runs, and again when it has ended.

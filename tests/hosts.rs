@@ -11,11 +11,11 @@ use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use bravebot_hooks::{Event, Launcher, Report, Reporter};
+use bravebot_hooks::Event;
 use common::*;
 use nix::libc;
 use nix::unistd::{dup, pipe};
@@ -48,34 +48,6 @@ fn hooks(entries: &[(&str, &str, u32)]) -> String {
 /// A hooks file in which each moment has one hook that looks.
 fn looking() -> String {
     hooks(&MOMENTS.map(|moment| (moment, LOOK, 30)))
-}
-
-#[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
-
-impl Heard {
-    fn reports(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl Reporter for Heard {
-    fn report(&self, report: &Report) {
-        self.0.lock().unwrap().push(report.to_string());
-    }
-}
-
-fn launcher() -> (Launcher, Arc<Heard>) {
-    let heard = Arc::new(Heard::default());
-    (Launcher::new(Arc::clone(&heard)), heard)
-}
-
-fn here() -> &'static Path {
-    Path::new(".")
-}
-
-fn got() -> String {
-    fs::read_to_string("got").unwrap_or_default()
 }
 
 /// As many descriptors as a strange host has open: ten thousand, or what is allowed less a few.

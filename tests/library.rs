@@ -11,46 +11,6 @@ use std::thread;
 use bravebot_hooks::{Event, Launcher, Moment, Progress, Report, Reporter};
 use common::*;
 
-/// Keeps everything that it hears, in order.
-#[derive(Default)]
-struct Heard(Mutex<Vec<String>>);
-
-impl Heard {
-    fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn reports(&self) -> Vec<String> {
-        self.all().into_iter().filter(|line| !line.starts_with('+') && line != "-").collect()
-    }
-}
-
-impl Reporter for Heard {
-    fn report(&self, report: &Report) {
-        self.0.lock().unwrap().push(report.to_string());
-    }
-
-    fn progress(&self, progress: Progress<'_>) {
-        self.0.lock().unwrap().push(match progress {
-            Progress::Started { moment, program } => format!("+{moment} {program}"),
-            Progress::Over => "-".to_owned(),
-        });
-    }
-}
-
-fn launcher() -> (Launcher, Arc<Heard>) {
-    let heard = Arc::new(Heard::default());
-    (Launcher::new(Arc::clone(&heard)), heard)
-}
-
-fn here() -> &'static Path {
-    Path::new(".")
-}
-
-fn got() -> String {
-    fs::read_to_string("got").unwrap_or_default()
-}
-
 /// Each moment writes its name to `got`.
 const EACH: &str = r#"{"hooks":[
     {"on":"turn-started","run":["sh","-c","echo started >> got"]},

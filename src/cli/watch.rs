@@ -1,6 +1,7 @@
 //! Firing a moment while listening for the signals that end it.
 
 use std::cell::OnceCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use bravebot_hooks::{Event, Launcher, Listener, Report, Reporter};
@@ -47,7 +48,9 @@ impl<'a> Watch<'a> {
         if may_fire {
             let _mark = Mark::set();
             let listener = Listener(Some((self.signals.as_fd(), &mut hear)));
-            self.launcher.fire_listening(event, self.directory, listener);
+            // A panic inside costs the rest of the moment, and not COMMAND (SPEC 7.2, 7.3).
+            let fire = || self.launcher.fire_listening(event, self.directory, listener);
+            let _ = catch_unwind(AssertUnwindSafe(fire));
         }
         hear();
         ended_by

@@ -7,7 +7,10 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use bravebot_hooks::{Launcher, Progress, Report, Reporter};
 
 /// The built command.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_bravebot-hooks");
@@ -415,4 +418,58 @@ pub fn in_a_process_started_by(test: &str, hooks: &str, script: &str, body: impl
     command.arg("sh").arg(std::env::current_exe().unwrap()).args([test, "--exact", "--nocapture"]);
     let run = Run::of(command.env("BRAVEBOT_HOOKS_TEST", test));
     assert!(run.status == 0 && run.stdout.contains("1 passed"), "{run:#?}\nlog: {:#?}", sandbox.log());
+}
+
+/// Waits until no process works in the directory of the hooks.
+#[track_caller]
+pub fn nothing_runs_in(sandbox: &Sandbox, about: &dyn Fn() -> String) {
+    let runs = || {
+        let of = |process: fs::DirEntry| {
+            (fs::read_link(process.path().join("cwd")).ok()? == sandbox.work()).then(|| process.file_name())
+        };
+        fs::read_dir("/proc").unwrap().flatten().find_map(of)
+    };
+    if runs().is_some() {
+        eventually(&format!("nothing runs on: {}", about()), || runs().is_none().then_some(()));
+    }
+}
+
+/// Keeps everything that it hears, in order.
+#[derive(Default)]
+pub struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub fn reports(&self) -> Vec<String> {
+        self.all().into_iter().filter(|line| !line.starts_with('+') && line != "-").collect()
+    }
+}
+
+impl Reporter for Heard {
+    fn report(&self, report: &Report) {
+        self.0.lock().unwrap().push(report.to_string());
+    }
+
+    fn progress(&self, progress: Progress<'_>) {
+        self.0.lock().unwrap().push(match progress {
+            Progress::Started { moment, program } => format!("+{moment} {program}"),
+            Progress::Over => "-".to_owned(),
+        });
+    }
+}
+
+pub fn launcher() -> (Launcher, Arc<Heard>) {
+    let heard = Arc::new(Heard::default());
+    (Launcher::new(Arc::clone(&heard)), heard)
+}
+
+pub fn here() -> &'static Path {
+    Path::new(".")
+}
+
+pub fn got() -> String {
+    fs::read_to_string("got").unwrap_or_default()
 }
