@@ -251,12 +251,12 @@ const CHECKS: [Check; 18] = [
 
 /// What became of one launch, once it is over or has been watched for long enough.
 struct Seen {
-    sandbox: Sandbox,
     returned: Option<Returned>,
     patience: Duration,
     output: String,
-    /// Ended with its process group when this is dropped, if it has not returned.
+    /// Ended with its process group when this is dropped, if it has not returned; before the directories go, where it would write.
     _host: Beside,
+    sandbox: Sandbox,
 }
 
 /// What the host says when the launch has returned.

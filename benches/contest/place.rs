@@ -10,8 +10,8 @@ pub struct Place(PathBuf);
 
 impl Place {
     pub fn new() -> Place {
-        let place = Place(std::env::temp_dir().join(format!("bravebot-hooks-bench-{}", std::process::id())));
-        fs::create_dir(&place.0).unwrap();
+        let place = Place(nix::unistd::mkdtemp(&std::env::temp_dir().join("bravebot-hooks-bench-XXXXXX")).unwrap());
+        mode(&place.0, 0o755);
         place
     }
 

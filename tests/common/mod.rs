@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -16,6 +15,11 @@ use bravebot_hooks::{Launcher, Progress, Report, Reporter};
 pub const BINARY: &str = env!("CARGO_BIN_EXE_bravebot-hooks");
 /// How long a test waits for what must come: generous, for a machine that is busy with something else.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A new directory. It is not named by the number of this process: the tests start so many that numbers come again.
+fn place() -> PathBuf {
+    nix::unistd::mkdtemp(&std::env::temp_dir().join("bravebot-hooks-XXXXXX")).unwrap()
+}
 
 /// Directories of a test's own, removed at its end.
 pub struct Sandbox {
@@ -29,10 +33,7 @@ impl Sandbox {
         [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
             .into_iter()
             .for_each(|signal| bravebot_hooks::sys::restore_default(signal as i32));
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("bravebot-hooks-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let root = std::env::temp_dir().join(name);
-        let sandbox = Sandbox { root };
+        let sandbox = Sandbox { root: place() };
         for directory in [sandbox.home().join(".bravebot"), sandbox.work()] {
             fs::create_dir_all(&directory).unwrap();
         }
@@ -304,14 +305,11 @@ impl Beside {
     /// In a process group of its own, so that what it sends to its group is nothing to the test.
     pub fn start(mut command: Command) -> Beside {
         use std::os::unix::process::CommandExt;
-        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let place = place();
         let output = ["stdout", "stderr"].map(|stream| {
-            let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let path = std::env::temp_dir().join(format!("bravebot-hooks-{}-{stream}-{number}", std::process::id()));
-            let file = fs::OpenOptions::new().read(true).append(true).create_new(true).open(&path).unwrap();
-            fs::remove_file(path).unwrap();
-            file
+            fs::OpenOptions::new().read(true).append(true).create_new(true).open(place.join(stream)).unwrap()
         });
+        fs::remove_dir_all(place).unwrap();
         command.process_group(0).stdout(output[0].try_clone().unwrap()).stderr(output[1].try_clone().unwrap());
         let mut beside = Beside::start_as_it_is(command);
         beside.output = Some(output);
