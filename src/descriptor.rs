@@ -6,7 +6,7 @@ use nix::errno::Errno;
 
 /// `descriptor`, or a copy of it above 2: a host may have closed its standard streams, and whatever takes their numbers
 /// would be written to by the host, and would be in the way of the hook's own.
-pub(crate) fn above_standard_streams(descriptor: OwnedFd) -> Result<OwnedFd, Errno> {
+pub fn above_standard_streams(descriptor: OwnedFd) -> Result<OwnedFd, Errno> {
     if descriptor.as_raw_fd() > 2 {
         return Ok(descriptor);
     }

@@ -90,6 +90,9 @@ mod withheld;
 pub use check::{Check, CheckedEntry, Finding};
 #[doc(hidden)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use descriptor::above_standard_streams;
+#[doc(hidden)]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use escape::{escaped, quoted};
 #[doc(hidden)]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

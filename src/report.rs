@@ -44,10 +44,10 @@ impl Report {
         Report { hook: None, failure: Failure::Log(text.to_string()) }
     }
 
-    /// For the command of this package: a moment whose hooks do not start (SPEC 8.7).
+    /// For the command of this package: a moment whose hooks do not start (SPEC 8.1, 8.7).
     #[doc(hidden)]
-    pub fn inside_a_hook() -> Report {
-        Report { hook: None, failure: Failure::InsideAHook }
+    pub fn no_hook_fired(reason: impl fmt::Display) -> Report {
+        Report { hook: None, failure: Failure::NoneFired(reason.to_string()) }
     }
 
     /// The moment of the hook that failed; `None` for a problem of the file or of the log.
@@ -95,8 +95,8 @@ pub(crate) enum Failure {
     Killed(i32),
     Exited(i32),
     LeftRunning,
-    /// Of a moment, whose hooks do not start (SPEC 8.7).
-    InsideAHook,
+    /// Of a moment, whose hooks do not start (SPEC 8.1, 8.7).
+    NoneFired(String),
     File(String),
     Log(String),
 }
@@ -105,7 +105,7 @@ impl Failure {
     /// The word of the turn log (SPEC 8.5).
     pub(crate) fn word(&self) -> &'static str {
         match self {
-            Failure::NotStarted(_) | Failure::InsideAHook => "not-started",
+            Failure::NotStarted(_) | Failure::NoneFired(_) => "not-started",
             Failure::TimedOut { .. } => "timed-out",
             Failure::Killed(_) => "killed",
             Failure::Exited(_) => "exited",
@@ -129,9 +129,7 @@ impl fmt::Display for Failure {
             Failure::Killed(signal) => write!(f, "was killed by {}", signal_name(*signal)),
             Failure::Exited(status) => write!(f, "exited with status {status}"),
             Failure::LeftRunning => f.write_str("ended but left processes behind, which were killed"),
-            Failure::InsideAHook => {
-                f.write_str("no hook fired: this runs inside a hook already, and would go round without end")
-            }
+            Failure::NoneFired(reason) => write!(f, "no hook fired: {reason}"),
             Failure::File(text) | Failure::Log(text) => f.write_str(text),
         }
     }

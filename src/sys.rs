@@ -111,6 +111,23 @@ pub fn signal_group(process: BorrowedFd<'_>, signal: libc::c_int) -> Result<(), 
     Errno::result(result).map(drop)
 }
 
+/// Makes a copy of this process, which goes on from here (fork(2)): 0 in the copy, its number in this one.
+///
+/// For a process of one thread: the copy of another would have only this one.
+pub fn fork() -> Result<libc::pid_t, Errno> {
+    // SAFETY: the command calls this with no thread but its first, so nothing is held in the copy that nobody would release.
+    Errno::result(unsafe { libc::fork() })
+}
+
+/// Closes every descriptor from `first` on (close_range(2), Linux 5.9; before that ENOSYS, and they stay open).
+///
+/// For a process that has none of its own there yet: what a value that still lives stands for would be closed.
+pub fn close_from(first: libc::c_uint) -> Result<(), Errno> {
+    // SAFETY: the call takes three integers and touches no memory of this process; the command calls it while nothing of
+    // its own stands at `first` or above.
+    Errno::result(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) }).map(drop)
+}
+
 /// How a child changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {

@@ -30,6 +30,20 @@ fn trace(sandbox: &Sandbox, options: &[&str], arguments: &[&str]) -> Option<(Run
     Some((run, fs::read_to_string(to).unwrap().lines().map(str::to_owned).collect()))
 }
 
+/// SPEC 8.1, 2.5: where no hook is in force there is nothing to go on with.
+#[test]
+fn a_detached_fire_makes_a_process_only_where_a_hook_is_in_force() {
+    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["true"]}]}"#);
+    for (moment, copies) in [("turn-started", 0), ("turn-finished", 1)] {
+        let Some((run, lines)) = trace(&sandbox, &["-e", "trace=process"], &["fire", moment, "--detach"]) else {
+            return;
+        };
+        run.is_silent_success();
+        let forks = lines.iter().filter(|line| line.contains("flags=") && !line.contains("CLONE_VM"));
+        assert_eq!(forks.count(), copies, "{moment}: {lines:#?}");
+    }
+}
+
 /// SPEC 3.8, 3.1.
 #[test]
 fn a_hook_is_started_without_a_copy_of_the_host_and_without_a_shell() {

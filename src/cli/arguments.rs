@@ -26,6 +26,7 @@ pub(crate) enum Request {
 pub(crate) struct Fire {
     pub(crate) moment: Moment,
     pub(crate) tool: Option<OsString>,
+    pub(crate) detach: bool,
     pub(crate) common: Common,
 }
 
@@ -74,13 +75,14 @@ impl Request {
 
 fn fire(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
     let mut common = Common::default();
-    let (mut moment, mut tool, mut payload) = (None, None, None);
+    let (mut moment, mut tool, mut payload, mut detach) = (None, None, None, false);
     while let Some(argument) = arguments.next() {
         match Argument::of(argument) {
             Argument::Flag(name, value) => match name.as_bytes() {
                 b"help" | b"h" => return Ok(Request::Help(Topic::Fire)),
                 b"version" | b"V" => return Ok(Request::Version),
                 b"tool" => tool = Some(value_of("--tool", value, &mut arguments)?),
+                b"detach" => detach = no_value("--detach", value)?,
                 _ => common.take(&name, value, &mut arguments)?,
             },
             Argument::Word(word) if moment.is_none() => {
@@ -98,7 +100,7 @@ fn fire(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String
     match &tool {
         Some(_) if moment != Moment::ToolFinished => Err("--tool goes with tool-finished alone".to_owned()),
         Some(name) if name.is_empty() => Err("--tool needs a name that is not empty".to_owned()),
-        _ => Ok(Request::Fire(Fire { moment, tool, common })),
+        _ => Ok(Request::Fire(Fire { moment, tool, detach, common })),
     }
 }
 
@@ -106,10 +108,10 @@ fn check(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, Strin
     let mut request = CheckRequest { json: false, common: Common::default() };
     while let Some(argument) = arguments.next() {
         match Argument::of(argument) {
-            Argument::Flag(name, value) => match (name.as_bytes(), &value) {
-                (b"help" | b"h", None) => return Ok(Request::Help(Topic::Check)),
-                (b"version" | b"V", None) => return Ok(Request::Version),
-                (b"json", None) => request.json = true,
+            Argument::Flag(name, value) => match name.as_bytes() {
+                b"help" | b"h" => return Ok(Request::Help(Topic::Check)),
+                b"version" | b"V" => return Ok(Request::Version),
+                b"json" => request.json = no_value("--json", value)?,
                 _ => request.common.take(&name, value, &mut arguments)?,
             },
             Argument::Word(word) => return Err(format!("one argument too many: {}", shown(&word))),
@@ -212,6 +214,11 @@ fn value_of(
     rest: &mut impl Iterator<Item = OsString>,
 ) -> Result<OsString, String> {
     value.or_else(|| rest.next()).ok_or_else(|| format!("{flag} needs a value"))
+}
+
+/// Of a flag that is either there or not.
+fn no_value(flag: &str, value: Option<OsString>) -> Result<bool, String> {
+    if value.is_none() { Ok(true) } else { Err(format!("{flag} takes no value")) }
 }
 
 /// An argument for people.

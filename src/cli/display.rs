@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bravebot_hooks::above_standard_streams;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, SpliceFFlags, open, splice};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -39,6 +40,11 @@ enum To {
 }
 
 impl Display {
+    /// Of a process that says nothing.
+    pub(crate) fn nowhere() -> Display {
+        Display { to: Arc::new(To::Nowhere), status: None }
+    }
+
     /// Without a status line.
     pub(crate) fn of_standard_error() -> Display {
         let kind = fstat(stderr()).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT);
@@ -119,9 +125,7 @@ fn splice_whole(bytes: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
 
 fn open_again() -> Option<OwnedFd> {
     let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    let again = open("/proc/self/fd/2", flags, Mode::empty()).ok()?;
-    // Not where a closed standard stream was: the standard library copies to 3 and above.
-    if again.as_raw_fd() > 2 { Some(again) } else { again.try_clone().ok() }
+    open("/proc/self/fd/2", flags, Mode::empty()).and_then(above_standard_streams).ok()
 }
 
 /// A thread that waits beside the hook, made when the first one starts.

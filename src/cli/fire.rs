@@ -1,16 +1,26 @@
-//! `fire`: one moment, and 0 whatever its hooks did (SPEC 7.2, 8.1).
+//! `fire`: one moment, and 0 whatever its hooks did (SPEC 7.2, 8.1); with `--detach` in a process that goes on alone.
 
 use std::sync::Arc;
 
-use bravebot_hooks::{Event, Launcher, Moment};
+use bravebot_hooks::{Event, Launcher, Moment, Report, Reporter};
+
+use nix::errno::Errno;
 
 use super::arguments::Fire;
+use super::detach::{Side, close_what_is_not_ours, detach};
 use super::display::Display;
 use super::host::Host;
 use super::signals::{self, ENDING, Signals};
 use super::watch::Watch;
 
 pub(crate) fn run(request: Fire, display: Display) -> i32 {
+    let display = if request.detach {
+        drop(display);
+        close_what_is_not_ours();
+        Display::nowhere()
+    } else {
+        display
+    };
     let host = Arc::new(Host::new(display, &request.common.directory_by_name()));
     let launcher = Launcher::withholding(request.common.withhold.clone(), Arc::clone(&host));
     let event = match request.moment {
@@ -22,15 +32,27 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
     if !launcher.has_hook_for(event) {
         return 0;
     }
+    let watch = Watch::new(&launcher, &host, request.common.directory());
+    let failed = |step: &str, error: Errno| {
+        host.report(&Report::no_hook_fired(format_args!("cannot {step}: {}", error.desc())));
+        0
+    };
+    if request.detach {
+        if !watch.may_fire(event) {
+            return 0;
+        }
+        match detach() {
+            Ok(Side::Detached) => {}
+            Ok(Side::Caller) => return 0,
+            Err(error) => return failed("detach", error),
+        }
+    }
     signals::hear_of_children();
     let signals = match Signals::listen(&ENDING, &[]) {
         Ok(signals) => signals,
-        Err(error) => {
-            host.line(&format!("no hook fired: cannot listen for signals: {}", error.desc()));
-            return 0;
-        }
+        Err(error) => return failed("listen for signals", error),
     };
-    match Watch::new(&launcher, &host, request.common.directory(), &signals).fire(event, &ENDING) {
+    match watch.fire(event, &signals, &ENDING) {
         Some(signal) => signals::die_of(signal as i32),
         None => 0,
     }

@@ -31,7 +31,7 @@ No hook can change what the agent does. Failures are lines on standard error tha
 ";
 
 const FIRE: &str = "\
-bravebot-hooks fire MOMENT [--tool NAME] [--directory DIR] [--withhold NAME]...
+bravebot-hooks fire MOMENT [--tool NAME] [--directory DIR] [--withhold NAME]... [--detach]
 
 Runs the hooks of MOMENT (turn-started, tool-finished or turn-finished), one after the other, and exits
 with 0 whatever they did. Blocks until they are over: 30 seconds each at the most.
@@ -40,6 +40,8 @@ with 0 whatever they did. Blocks until they are over: 30 seconds each at the mos
                      \"tool\" run.
   --directory DIR    where the hooks run; default: the working directory
   --withhold NAME    keep this environment variable from the hooks too; may be given again
+  --detach           return at once, write nothing, and run the hooks in a session of their own: for agents
+                     that do not wait for, or kill, what they started. Reports are in the log alone.
   --help, --version
 
 One more argument that begins with { is ignored: Codex's notify appends one.

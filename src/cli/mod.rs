@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod detach;
 mod display;
 mod fire;
 mod help;

@@ -49,9 +49,9 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
         }
     };
     let launcher = Launcher::withholding(request.common.withhold.clone(), Arc::clone(&host));
-    let watch = Watch::new(&launcher, &host, request.common.directory(), &signals);
+    let watch = Watch::new(&launcher, &host, request.common.directory());
     let mut hung_up = false;
-    let end = match watch.fire(Event::TurnStarted, &ENDING) {
+    let end = match watch.fire(Event::TurnStarted, &signals, &ENDING) {
         Some(signal) => End::Signal(signal as i32),
         None => command(&request.command, mask, &signals, &host, &mut hung_up),
     };
@@ -60,7 +60,7 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
     if hung_up {
         leave_the_group_of_a_lost_terminal();
     }
-    watch.fire(Event::TurnFinished, &ENDING_LAST_HOOKS);
+    watch.fire(Event::TurnFinished, &signals, &ENDING_LAST_HOOKS);
     match end {
         End::Status(status) => status,
         End::Signal(signal) => signals::die_of(signal),

@@ -16,38 +16,42 @@ pub(crate) struct Watch<'a> {
     launcher: &'a Launcher,
     host: &'a Host,
     directory: &'a Path,
-    signals: &'a Signals,
     /// Looked up once, and only when a hook is about to start.
     is_inside_a_hook: OnceCell<bool>,
 }
 
 impl<'a> Watch<'a> {
-    pub(crate) fn new(launcher: &'a Launcher, host: &'a Host, directory: &'a Path, signals: &'a Signals) -> Watch<'a> {
-        Watch { launcher, host, directory, signals, is_inside_a_hook: OnceCell::new() }
+    pub(crate) fn new(launcher: &'a Launcher, host: &'a Host, directory: &'a Path) -> Watch<'a> {
+        Watch { launcher, host, directory, is_inside_a_hook: OnceCell::new() }
     }
 
-    /// Fires `event` and returns when its hooks are over; the first signal of `ending` that arrived, if one did, has ended
-    /// them. Other signals that are listened for meanwhile go unheard. Inside a hook nothing is fired, and one line says so.
-    pub(crate) fn fire(&self, event: Event<'_>, ending: &[Signal]) -> Option<Signal> {
-        let may_fire = self.launcher.has_hook_for(event)
+    /// Whether a hook is about to start. Inside a hook none is, and the first call says so in one line.
+    pub(crate) fn may_fire(&self, event: Event<'_>) -> bool {
+        self.launcher.has_hook_for(event)
             && !self.is_inside_a_hook.get_or_init(|| {
                 let is_inside = recursion::is_inside_a_hook();
                 if is_inside {
-                    self.host.report(&Report::inside_a_hook());
+                    let reason = "this runs inside a hook already, and would go round without end";
+                    self.host.report(&Report::no_hook_fired(reason));
                 }
                 is_inside
-            });
+            })
+    }
+
+    /// Fires `event` and returns when its hooks are over; the first of `signals` that arrived and is one of `ending`, if one
+    /// did, has ended them. Others that are listened for meanwhile go unheard.
+    pub(crate) fn fire(&self, event: Event<'_>, signals: &Signals, ending: &[Signal]) -> Option<Signal> {
         let mut ended_by = None;
         let mut hear = || {
             // Each is taken, also after the first: what is left would keep the descriptor readable.
-            for received in self.signals.received().filter(|received| ending.contains(&received.signal)) {
+            for received in signals.received().filter(|received| ending.contains(&received.signal)) {
                 ended_by.get_or_insert(received.signal);
                 self.launcher.interrupt();
             }
         };
-        if may_fire {
+        if self.may_fire(event) {
             let _mark = Mark::set();
-            let listener = Listener(Some((self.signals.as_fd(), &mut hear)));
+            let listener = Listener(Some((signals.as_fd(), &mut hear)));
             // A panic inside costs the rest of the moment, and not COMMAND (SPEC 7.2, 7.3).
             let fire = || self.launcher.fire_listening(event, self.directory, listener);
             let _ = catch_unwind(AssertUnwindSafe(fire));
