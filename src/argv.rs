@@ -38,8 +38,8 @@ pub(crate) enum Flaw {
 }
 
 impl Argv {
-    pub(crate) fn of(words: &[String]) -> Result<Argv, Flaw> {
-        let program = words.first().ok_or(Flaw::Empty)?;
+    pub(crate) fn of(words: &[impl AsRef<str>]) -> Result<Argv, Flaw> {
+        let program = words.first().ok_or(Flaw::Empty)?.as_ref();
         if program.trim().is_empty() {
             return Err(Flaw::BlankProgram);
         }
@@ -47,8 +47,8 @@ impl Argv {
             return Err(Flaw::Unexpanded);
         }
         let words =
-            words.iter().enumerate().map(|(index, word)| CString::new(word.as_bytes()).map_err(|_| Flaw::Nul(index)));
-        Ok(Argv { program: program.as_str().into(), words: words.collect::<Result<Vec<_>, _>>()?.into() })
+            words.iter().enumerate().map(|(index, word)| CString::new(word.as_ref()).map_err(|_| Flaw::Nul(index)));
+        Ok(Argv { program: program.into(), words: words.collect::<Result<Vec<_>, _>>()?.into() })
     }
 
     /// The program as the file wrote it; `argv[0]` of the hook.
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     fn flaw(words: &[&str]) -> Option<Flaw> {
-        Argv::of(&words.iter().map(ToString::to_string).collect::<Vec<_>>()).err()
+        Argv::of(words).err()
     }
 
     /// SPEC 1.8.

@@ -96,7 +96,7 @@ impl Check {
             Ok(Some(text)) => {
                 check.exists = true;
                 check.warnings.extend(file_in(directory, &home.join(FILE)));
-                check.take(hooks::parse(&text), directory, withheld);
+                check.take(hooks::parse_for_check(&text), directory, withheld);
             }
             Err(refusal) => {
                 check.exists = true;

@@ -4,7 +4,8 @@
 //! must be, so nothing is coerced, a key given twice is seen, and every problem has a line and a column. Reading
 //! has no error to return (SPEC 1.12): text that cannot be used is a problem and no hooks.
 
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
@@ -60,23 +61,33 @@ pub(crate) struct Entry {
     pub(crate) in_force: Option<usize>,
 }
 
-/// What a file comes to: the hooks in force and all entries in its order, and its problems in the order of their places.
+/// What a file comes to: the hooks in force in its order, and its problems in the order of their places.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
     pub(crate) in_force: Vec<Hook>,
-    pub(crate) entries: Vec<Entry>,
     pub(crate) problems: Vec<Problem>,
+    /// For `check` alone: all entries, and what was probably not meant, both in the order of the file.
+    pub(crate) entries: Vec<Entry>,
     pub(crate) cautions: Vec<(Place, Caution)>,
 }
 
 /// Reads the text of a file (SPEC 1.6 to 1.11).
 pub(crate) fn parse(text: &TrustedText) -> Hooks {
+    read(text, false)
+}
+
+/// As [`parse`], with what only `check` shows.
+pub(crate) fn parse_for_check(text: &TrustedText) -> Hooks {
+    read(text, true)
+}
+
+fn read(text: &TrustedText, for_check: bool) -> Hooks {
     let bytes = text.as_bytes();
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes);
     // What comes before the first byte that is no character has its places all the same.
     let valid = text.as_ref().map_or_else(|error| error.valid_up_to(), |text| text.len());
-    let mut reader = Reader::of(std::str::from_utf8(&bytes[..valid]).unwrap_or_default());
+    let mut reader = Reader::of(std::str::from_utf8(&bytes[..valid]).unwrap_or_default(), for_check);
     match text {
         Ok(_) => reader.file(),
         Err(_) => reader.problem(valid, Wrong::NotUtf8),
@@ -88,8 +99,9 @@ pub(crate) fn parse(text: &TrustedText) -> Hooks {
 
 struct Reader<'a> {
     text: &'a str,
-    /// Where each line begins.
-    lines: Vec<usize>,
+    for_check: bool,
+    /// Where each line begins; looked up for the first place.
+    lines: OnceCell<Vec<usize>>,
     /// The last place that was asked for, and its offset: most lie behind it on the same line, which may be all of the file.
     last: Cell<(usize, Place)>,
     found: Hooks,
@@ -99,32 +111,30 @@ struct Reader<'a> {
 struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'a> Reader<'a> {
-    fn of(text: &'a str) -> Reader<'a> {
-        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+    fn of(text: &'a str, for_check: bool) -> Reader<'a> {
         let last = Cell::new((0, Place { line: 1, column: 1 }));
-        Reader { text, lines, last, found: Hooks::default() }
+        Reader { text, for_check, lines: OnceCell::new(), last, found: Hooks::default() }
     }
 
     fn file(&mut self) {
         let start = self.text.len() - self.text.trim_start_matches([' ', '\t', '\r', '\n']).len();
-        if let Err(error) = serde_json::from_str::<IgnoredAny>(self.text) {
-            return self.not_json(&error);
-        }
-        let Some(members) = self.members(&self.text[start..]) else {
-            return self.problem(start, Wrong::RootNotObject(Kind::of(&self.text[start..])));
+        let Some(members) = members(&self.text[start..]) else {
+            return match serde_json::from_str::<IgnoredAny>(self.text) {
+                Err(error) => self.not_json(&error),
+                Ok(_) => self.problem(start, Wrong::RootNotObject(Kind::of(&self.text[start..]))),
+            };
         };
         let (mut hooks, mut unknown, mut keys) = (None, Vec::new(), BTreeSet::new());
         for (raw, value) in members {
-            let key = self.key(raw);
+            let key = key(raw);
             if !keys.insert(key.clone()) {
                 self.found.problems.clear();
-                return self.problem(self.offset(raw.get()), Wrong::RootKeyTwice(key));
+                return self.problem(self.offset(raw.get()), Wrong::RootKeyTwice(key.into()));
             }
             match &*key {
                 "hooks" => hooks = Some(value),
                 "$schema" => {}
-                _ => unknown.push((self.offset(raw.get()), key)),
+                _ => unknown.push((self.offset(raw.get()), key.into())),
             }
         }
         if let Some(foreign) = self.foreign(hooks, &unknown) {
@@ -151,7 +161,7 @@ impl<'a> Reader<'a> {
     /// Whether this is another agent's file: its events stand where ours has entries, or where it has keys.
     fn foreign(&self, hooks: Option<&'a RawValue>, unknown: &[(usize, String)]) -> Option<Wrong> {
         let events: Vec<String> = match hooks {
-            Some(hooks) => self.members(hooks.get())?.iter().map(|(raw, _)| self.key(raw)).collect(),
+            Some(hooks) => members(hooks.get())?.iter().map(|(raw, _)| key(raw).into()).collect(),
             None => unknown.iter().map(|(_, key)| key.clone()).collect(),
         };
         if hooks.is_none() && events.iter().any(|key| key == "on" || key == "run") {
@@ -170,10 +180,13 @@ impl<'a> Reader<'a> {
     fn entry(&mut self, entry: &'a RawValue) {
         let (before, cautions) = (self.found.problems.len(), self.found.cautions.len());
         let start = self.offset(entry.get());
-        let place = self.place(start);
-        let mut read = Entry { place, program_place: place, on: None, tool: None, program: None, in_force: None };
-        let hook = match self.members(entry.get()) {
-            Some(members) => self.hook(start, members, &mut read),
+        if self.for_check {
+            let place = self.place(start);
+            let read = Entry { place, program_place: place, on: None, tool: None, program: None, in_force: None };
+            self.found.entries.push(read);
+        }
+        let hook = match members(entry.get()) {
+            Some(members) => self.hook(start, members),
             None => {
                 self.problem(start, Wrong::EntryNotObject(Kind::of(entry.get())));
                 None
@@ -182,20 +195,20 @@ impl<'a> Reader<'a> {
         if let Some(hook) = hook
             && self.found.problems.len() == before
         {
-            read.in_force = Some(self.found.in_force.len());
+            let index = self.found.in_force.len();
+            self.note(|_, entry| entry.in_force = Some(index));
             self.found.in_force.push(hook);
         } else {
             // What does not run needs no warning.
             self.found.cautions.truncate(cautions);
         }
-        self.found.entries.push(read);
     }
 
-    fn hook(&mut self, start: usize, members: Vec<(&'a RawValue, &'a RawValue)>, read: &mut Entry) -> Option<Hook> {
+    fn hook(&mut self, start: usize, members: Vec<(&'a RawValue, &'a RawValue)>) -> Option<Hook> {
         let (mut on, mut run, mut tool, mut timeout) = (None, None, None, None);
         let mut meant = Vec::new();
         for (raw, value) in members {
-            let key = self.key(raw);
+            let key = key(raw);
             let slot = match &*key {
                 "on" => &mut on,
                 "run" => &mut run,
@@ -203,12 +216,12 @@ impl<'a> Reader<'a> {
                 "timeout" => &mut timeout,
                 _ => {
                     meant.extend(near_miss::key(&key));
-                    self.problem(self.offset(raw.get()), Wrong::EntryKeyUnknown(key));
+                    self.problem(self.offset(raw.get()), Wrong::EntryKeyUnknown(key.into()));
                     continue;
                 }
             };
             if slot.replace(value).is_some() {
-                self.problem(self.offset(raw.get()), Wrong::EntryKeyTwice(key));
+                self.problem(self.offset(raw.get()), Wrong::EntryKeyTwice(key.into()));
             }
         }
         // A key that is missing because it is misspelt is one mistake.
@@ -218,66 +231,65 @@ impl<'a> Reader<'a> {
             }
         }
         let on = on.and_then(|value| self.on(value));
-        let run = run.and_then(|value| self.run(value, read));
+        let run = run.and_then(|value| self.run(value));
         let bound = timeout.map_or(Some(BOUND), |value| self.timeout(value));
-        let tool = match tool {
-            Some(value) => self.tool(value, on),
-            None => None,
-        };
+        let tool = tool.and_then(|value| self.tool(value, on));
         if on == Some(Moment::ToolFinished) && tool.is_none() {
-            self.found.cautions.push((read.place, Caution::EveryTool));
+            self.caution(start, || Some(Caution::EveryTool));
         }
-        (read.on, read.tool) = (on, tool.clone());
+        self.note(|_, entry| (entry.on, entry.tool) = (on, tool.clone()));
         Some(Hook { on: on?, tool, run: run?, bound: Duration::from_secs(bound?) })
     }
 
-    fn on(&mut self, value: &RawValue) -> Option<Moment> {
+    fn on(&mut self, value: &'a RawValue) -> Option<Moment> {
         let word = self.string_or(value, Wrong::OnNotString)?;
         let moment = Moment::named(&word);
         if moment.is_none() {
-            self.problem(self.offset(value.get()), Wrong::OnUnknown(word));
+            self.problem(self.offset(value.get()), Wrong::OnUnknown(word.into()));
         }
         moment
     }
 
-    fn run(&mut self, value: &RawValue, read: &mut Entry) -> Option<Argv> {
+    fn run(&mut self, value: &'a RawValue) -> Option<Argv> {
         let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
             self.problem(self.offset(value.get()), Wrong::RunNotArray(Kind::of(value.get())));
             return None;
         };
-        let words: Vec<Option<String>> =
-            elements.iter().map(|element| self.string_or(element, Wrong::RunNotString)).collect();
+        let words: Vec<_> = elements.iter().map(|element| self.string_or(element, Wrong::RunNotString)).collect();
         let place = |index: usize| elements.get(index).map_or(value.get(), |element| element.get());
-        read.program = words.first().cloned().flatten();
-        read.program_place = self.place(self.offset(place(0)));
-        let words = words.into_iter().collect::<Option<Vec<String>>>()?;
+        self.note(|reader, entry| {
+            entry.program = words.first().cloned().flatten().map(Cow::into_owned);
+            entry.program_place = reader.place(reader.offset(place(0)));
+        });
+        let words = words.into_iter().collect::<Option<Vec<_>>>()?;
         match Argv::of(&words) {
             Ok(argv) => {
-                for (index, caution) in Caution::of_words(&argv) {
-                    self.found.cautions.push((self.place(self.offset(place(index))), caution));
+                let cautions = if self.for_check { Caution::of_words(&argv) } else { Vec::new() };
+                for (index, caution) in cautions {
+                    self.caution(self.offset(place(index)), || Some(caution));
                 }
                 return Some(argv);
             }
             Err(Flaw::Empty) => self.problem(self.offset(value.get()), Wrong::RunEmpty),
             Err(Flaw::BlankProgram) => self.problem(self.offset(place(0)), Wrong::ProgramBlank),
             Err(Flaw::Unexpanded) => {
-                self.problem(self.offset(place(0)), Wrong::ProgramUnexpanded(words.into_iter().next()?));
+                self.problem(self.offset(place(0)), Wrong::ProgramUnexpanded(words.into_iter().next()?.into()));
             }
             Err(Flaw::Nul(index)) => self.problem(self.offset(place(index)), Wrong::RunNul),
         }
         None
     }
 
-    fn tool(&mut self, value: &RawValue, on: Option<Moment>) -> Option<String> {
+    fn tool(&mut self, value: &'a RawValue, on: Option<Moment>) -> Option<String> {
         let tool = self.string_or(value, Wrong::ToolNotString)?;
         if tool.is_empty() {
             self.problem(self.offset(value.get()), Wrong::ToolEmpty);
         } else if on.is_some_and(|moment| moment != Moment::ToolFinished) {
             self.problem(self.offset(value.get()), Wrong::ToolOnTurn);
-        } else if let Some(caution) = Caution::of_tool(&tool) {
-            self.found.cautions.push((self.place(self.offset(value.get())), caution));
+        } else {
+            self.caution(self.offset(value.get()), || Caution::of_tool(&tool));
         }
-        Some(tool)
+        Some(tool.into())
     }
 
     fn timeout(&mut self, value: &RawValue) -> Option<u64> {
@@ -286,8 +298,7 @@ impl<'a> Reader<'a> {
         match seconds {
             Some(seconds @ 1..=600) => {
                 if seconds > BOUND {
-                    let place = self.place(self.offset(digits));
-                    self.found.cautions.push((place, Caution::TimeoutAboveBound { seconds, bound: BOUND }));
+                    self.caution(self.offset(digits), || Some(Caution::TimeoutAboveBound { seconds, bound: BOUND }));
                 }
                 Some(seconds.min(BOUND))
             }
@@ -299,28 +310,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The string that `value` is; a problem of the kind `otherwise` where it is none.
-    fn string_or(&mut self, value: &RawValue, otherwise: fn(Kind) -> Wrong) -> Option<String> {
-        let string = self.string(value);
+    fn string_or(&mut self, value: &'a RawValue, otherwise: fn(Kind) -> Wrong) -> Option<Cow<'a, str>> {
+        let string = string(value);
         if string.is_none() {
             let kind = Kind::of(value.get());
             let wrong = if kind == Kind::String { Wrong::NotUnicode } else { otherwise(kind) };
             self.problem(self.offset(value.get()), wrong);
         }
         string
-    }
-
-    /// A key for people: as it is, or its text where that is no string of characters.
-    fn key(&self, raw: &RawValue) -> String {
-        self.string(raw).unwrap_or_else(|| raw.get().trim_matches('"').to_owned())
-    }
-
-    /// `None` where `value` is no string, or one with half of a surrogate pair.
-    fn string(&self, value: &RawValue) -> Option<String> {
-        serde_json::from_str(value.get()).ok()
-    }
-
-    fn members(&self, text: &'a str) -> Option<Vec<(&'a RawValue, &'a RawValue)>> {
-        serde_json::from_str(text).ok().map(|Members(members)| members)
     }
 
     fn not_json(&mut self, error: &serde_json::Error) {
@@ -342,10 +339,14 @@ impl<'a> Reader<'a> {
 
     fn place(&self, offset: usize) -> Place {
         let offset = self.text.floor_char_boundary(offset);
-        let line = self.lines.partition_point(|begin| *begin <= offset);
+        let lines = self.lines.get_or_init(|| {
+            let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
+        });
+        let line = lines.partition_point(|begin| *begin <= offset);
         let (from, column) = match self.last.get() {
             (last, place) if place.line == line && last <= offset => (last, place.column),
-            _ => (self.lines[line - 1], 1),
+            _ => (lines[line - 1], 1),
         };
         let place = Place { line, column: column + self.text[from..offset].chars().count() };
         self.last.set((offset, place));
@@ -354,6 +355,42 @@ impl<'a> Reader<'a> {
 
     fn problem(&mut self, offset: usize, what: Wrong) {
         self.found.problems.push(Problem { place: self.place(offset), what });
+    }
+
+    /// Of what works, and only where it is asked for.
+    fn caution(&mut self, offset: usize, caution: impl FnOnce() -> Option<Caution>) {
+        if self.for_check
+            && let Some(caution) = caution()
+        {
+            self.found.cautions.push((self.place(offset), caution));
+        }
+    }
+
+    /// Writes something down of the entry that is being read, where it is asked for.
+    fn note(&mut self, note: impl FnOnce(&Reader<'a>, &mut Entry)) {
+        if let Some(mut entry) = self.found.entries.pop() {
+            note(self, &mut entry);
+            self.found.entries.push(entry);
+        }
+    }
+}
+
+/// The members of an object; `None` where `text` is none, or no JSON.
+fn members(text: &str) -> Option<Vec<(&RawValue, &RawValue)>> {
+    serde_json::from_str(text).ok().map(|Members(members)| members)
+}
+
+/// A key for people: as it is, or its text where that is no string of characters.
+fn key(raw: &RawValue) -> Cow<'_, str> {
+    string(raw).unwrap_or_else(|| raw.get().trim_matches('"').into())
+}
+
+/// `None` where `value` is no string, or one with half of a surrogate pair.
+fn string(value: &RawValue) -> Option<Cow<'_, str>> {
+    match value.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        // Then it stands for itself.
+        Some(text) if !text.contains('\\') => Some(text.into()),
+        _ => serde_json::from_str::<String>(value.get()).ok().map(Cow::Owned),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::is_one_plain_line;
-use crate::hooks::{Hooks, parse};
+use crate::hooks::{Hooks, parse, parse_for_check};
 use crate::moment::Moment;
 use crate::problem::{Place, Wrong};
 use crate::report::Report;
@@ -16,11 +16,16 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Of any bytes: no panic, no hook that could not be started, every entry in force or told why not, every problem at a
 /// place of the text and one short line, and the same at every reading.
 pub fn hooks_of(bytes: &[u8]) {
-    let found = parse(&TrustedText::of_test(bytes));
+    let found = parse_for_check(&TrustedText::of_test(bytes));
     each_hook_can_be_started(&found);
     each_entry_is_in_force_or_has_a_problem(&found);
     each_line_is_short_and_at_a_place_of(bytes, &found);
-    assert_eq!(format!("{found:?}"), format!("{:?}", parse(&TrustedText::of_test(bytes))));
+    assert_eq!(format!("{found:?}"), format!("{:?}", parse_for_check(&TrustedText::of_test(bytes))));
+    // A launcher is told the same of what counts for it.
+    let of_launcher = parse(&TrustedText::of_test(bytes));
+    let counts = |hooks: &Hooks| format!("{:?}{:?}", hooks.in_force, hooks.problems);
+    assert_eq!(counts(&found), counts(&of_launcher));
+    assert!(of_launcher.entries.is_empty() && of_launcher.cautions.is_empty());
 
     let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     let is_text = std::str::from_utf8(bytes).is_ok();
