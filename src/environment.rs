@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 
 use crate::sys::Strings;
 use crate::withheld::WITHHELD;
@@ -20,13 +20,16 @@ pub(crate) struct Environment {
 impl Environment {
     /// Of a name that stands twice the first counts; every copy of a withheld name goes, whatever its case.
     pub(crate) fn withholding(host: impl IntoIterator<Item = (OsString, OsString)>, also: &[OsString]) -> Environment {
+        let host: Vec<(OsString, OsString)> = host.into_iter().collect();
         let mut seen = BTreeSet::new();
-        let mut block = Vec::new();
-        for (name, value) in host {
-            if name == "PWD" || name == "OLDPWD" || is_withheld(&name, also) || !seen.insert(name.clone()) {
+        let mut block = Vec::with_capacity(host.len());
+        for (name, value) in &host {
+            if name == "PWD" || name == "OLDPWD" || is_withheld(name, also) || !seen.insert(name) {
                 continue;
             }
-            let mut entry = name.into_vec();
+            // With room for the NUL.
+            let mut entry = Vec::with_capacity(name.len() + value.len() + 2);
+            entry.extend_from_slice(name.as_bytes());
             entry.push(b'=');
             entry.extend_from_slice(value.as_bytes());
             // A NUL cannot stand in an environment block, so nothing is lost here.
@@ -51,7 +54,9 @@ impl Environment {
 
 /// Whether `name` stands in the table or among `also`, in whatever case (SPEC 4.1).
 pub(crate) fn is_withheld(name: &OsStr, also: &[OsString]) -> bool {
-    WITHHELD.iter().any(|(withheld, _)| name.eq_ignore_ascii_case(withheld))
+    // The table is in upper case and sorted.
+    let upper = || name.as_bytes().iter().map(u8::to_ascii_uppercase);
+    WITHHELD.binary_search_by(|(withheld, _)| withheld.bytes().cmp(upper())).is_ok()
         || also.iter().any(|also| also.eq_ignore_ascii_case(name))
 }
 
