@@ -134,6 +134,9 @@ impl Launcher {
     /// Ends the moment that is running: its hook is sent SIGTERM and SIGCONT, after 250 ms SIGKILL, without a report, and
     /// the rest of the moment is skipped. Returns at once. A moment that begins later is untouched; where none is
     /// running this does nothing (SPEC 5.7).
+    ///
+    /// A call that another thread has made, and that waits for the moment that runs, begins later. A host that cancels a turn
+    /// with delegates sets a flag of its own first, and looks at it before each call fires; docs/hosts.md shows how.
     pub fn interrupt(&self) {
         if let Some(armed) = &self.shared.armed {
             armed.interrupt.now();

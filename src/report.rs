@@ -301,7 +301,14 @@ impl Refusal {
             Fault::LinkOwner { owner } => format!("{}chown -h {user} {path}", sudo(owner)),
             Fault::NotSearchable { owner } => allow(owner, "x"),
             Fault::NotReadable { owner } => allow(owner, "r"),
-            Fault::NotWritable { owner } => allow(owner, "wx"),
+            Fault::NotWritable { owner } if owner == user => allow(owner, "wx"),
+            // The directory stays root's: that may be how an administrator keeps the hooks file as it is.
+            Fault::NotWritable { .. } => {
+                format!("sudo install -m 600 -o {user} /dev/null {}", shell_word(&self.path.join("hooks.log")))
+            }
+            Fault::CannotRotate(Errno::EACCES | Errno::EPERM) => {
+                format!("truncate -s 0 {}", shell_word(&self.path.with_extension("")))
+            }
             Fault::Closed => format!("chmod u+rw {path}"),
             Fault::Missing => format!("mkdir -m 0755 {path}"),
             Fault::LinkIntoProc | Fault::TooManyLinks | Fault::LeadsNowhere => format!("rm {astray}"),

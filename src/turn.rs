@@ -13,7 +13,8 @@ use crate::moment::Event;
 /// Dropped on return, on `?` and by a panic that unwinds. `panic = "abort"`, [`std::process::exit`],
 /// [`std::mem::forget`] and a fatal signal skip a drop, and with it turn-finished.
 ///
-/// Both ends block like [`Launcher::fire`]; an asynchronous host makes and drops it on a thread that may block.
+/// Both ends block like [`Launcher::fire`]; an asynchronous host makes and drops it on a thread that may block, and gives
+/// its tasks a channel to it, since a [`Delegate`] borrows. `examples/tokio_agent.rs` is one.
 #[must_use = "a turn that is dropped at once is over at once"]
 pub struct Turn {
     launcher: Launcher,

@@ -298,6 +298,33 @@ fn a_directory_that_is_read_only_costs_the_log_alone() {
     assert_eq!(sandbox.written("got"), "one\n");
 }
 
+/// SPEC 6.5, 8.5: where root owns the directory, so that the hooks file is pinned, no mend gives it away.
+#[test]
+fn a_log_in_a_directory_of_roots_is_mended_without_giving_the_directory_away() {
+    let sandbox = Sandbox::with(&scripts(&["exit 3"]));
+    let mut command = sandbox.command_of_ordinary_user(&["fire", "turn-finished"]);
+    if !is_root() {
+        return eprintln!("needs root, for a directory that the user cannot write");
+    }
+    let directory = sandbox.home().join(".bravebot");
+    std::os::unix::fs::chown(&directory, Some(0), Some(0)).unwrap();
+    let mut fire = || Run::of(&mut command);
+    let mend_of = |run: &Run| run.reports(2)[1].split_once("; ").unwrap_or_else(|| panic!("{run:#?}")).1.to_owned();
+
+    let mend = mend_of(&fire());
+    assert!(mend.starts_with("sudo install ") && mend.ends_with("/.bravebot/hooks.log"), "{mend}");
+    assert!(sandbox.shell(mend.strip_prefix("sudo ").unwrap()).status().unwrap().success());
+    fire().reports(1);
+    assert_eq!(sandbox.log().len(), 1);
+
+    fs::write(directory.join("hooks.log"), "{}\n".repeat(400_000)).unwrap();
+    let mend = mend_of(&fire());
+    assert!(mend.starts_with("truncate -s 0 "), "{mend}");
+    assert!(sandbox.shell(&mend).status().unwrap().success());
+    fire().reports(1);
+    assert_eq!((sandbox.log().len(), fs::metadata(&directory).unwrap().uid()), (1, 0));
+}
+
 /// SPEC 6.5, 8.5: one that is there and cannot be opened, with the command that mends it, as an ordinary user.
 #[test]
 fn a_log_that_cannot_be_opened_is_said_and_mended_by_its_mend() {
