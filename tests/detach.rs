@@ -55,6 +55,9 @@ fn a_detached_launcher_leads_a_session_and_holds_nothing_of_the_agent() {
         let streams: Vec<_> = descriptors.iter().take_while(|(number, _)| *number < 3).collect();
         assert_eq!(streams.len(), 3, "{closed}: {descriptors:?}");
         assert!(streams.iter().all(|(_, at)| at == "/dev/null"), "{closed}: {descriptors:?}");
+        let flags = |number: i32| fs::read_to_string(format!("/proc/{}/fdinfo/{number}", launcher.trim())).unwrap();
+        // O_RDWR: what reads and what writes finds nothing wrong.
+        assert!((0..3).all(|number| flags(number).contains("flags:\t0100002\n")), "{closed}: {}", flags(1));
         assert!(!descriptors.iter().any(|(_, at)| at.ends_with("/kept")), "{closed}: {descriptors:?}");
         let pid: i32 = launcher.trim().parse().unwrap();
         assert_eq!(nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid))).unwrap().as_raw(), pid, "{closed}");
