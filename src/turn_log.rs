@@ -57,13 +57,19 @@ impl TurnLog {
     /// returned as a report for the display: a log file that is a link, has a second link, is not a file of this user, or
     /// lies where others can write, is not used.
     pub fn add(&self, report: &Report) -> Result<(), Report> {
-        match self.try_to_add(report) {
-            Ok(()) => Ok(()),
+        self.add_or(report, || {})
+    }
+
+    /// As [`TurnLog::add`], for the command of this package: calls `not_written` first where there is no line.
+    #[doc(hidden)]
+    pub fn add_or(&self, report: &Report, not_written: impl FnOnce()) -> Result<(), Report> {
+        let Err(refusal) = self.try_to_add(report) else { return Ok(()) };
+        not_written();
+        let refusal = refusal.to_string();
+        match report.failure() {
             // What keeps the log from being used has just been said of the hooks file itself.
-            Err(refusal) if matches!(report.failure(), Failure::File(text) if text.ends_with(&refusal.to_string())) => {
-                Ok(())
-            }
-            Err(refusal) => Err(Report::of_log(format_args!("hooks.log not written: {refusal}"))),
+            Failure::File(text) if text.ends_with(&refusal) => Ok(()),
+            _ => Err(Report::of_log(format_args!("hooks.log not written: {refusal}"))),
         }
     }
 

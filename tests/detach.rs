@@ -90,6 +90,20 @@ fn reports_of_a_detached_fire_are_in_the_log() {
     assert_eq!(log[1]["program"], "false");
 }
 
+/// SPEC 8.1, 1.5, 6.3: what keeps the file from being read keeps the log from being written, most of the time.
+#[test]
+fn what_the_log_does_not_take_is_said_before_it_detaches() {
+    let sandbox = Sandbox::with(&turn_finished("cat > got"));
+    mode(&sandbox.home().join(".bravebot"), 0o775);
+    let run = sandbox.run(&["fire", "--detach", "turn-finished"]);
+    run.one_report_says(&["hooks.json not loaded: others can write to", "chmod go-w"]);
+    assert!(run.status == 0 && sandbox.log().is_empty(), "{run:#?}");
+    // And after it, to nobody.
+    let sandbox = Sandbox::with(&turn_finished("mkdir ~/.bravebot/hooks.log; echo over > over; exit 3"));
+    sandbox.run(&["fire", "--detach", "turn-finished"]).is_silent_success();
+    appears(&sandbox.work().join("over"));
+}
+
 /// SPEC 7.2: what is wrong is a mistake of the person who wrote it into the agent's settings, who looks at the output.
 #[test]
 fn wrong_usage_with_detach_is_said_and_is_one() {

@@ -44,6 +44,30 @@ fn a_detached_fire_makes_a_process_only_where_a_hook_is_in_force() {
     }
 }
 
+/// SPEC 8.1, 6.1: told once, by the process that is left.
+#[test]
+fn a_fire_that_cannot_detach_starts_nothing_and_is_told_in_the_log() {
+    for (fault, reason) in [
+        ("inject=setsid:error=EPERM", "Operation not permitted"),
+        ("inject=setsid:signal=KILL", "No such process"),
+        ("inject=fork,vfork,clone,clone3:error=EAGAIN", "Try again"),
+        ("inject=pipe2:error=EMFILE:when=2", "Too many open files"),
+    ] {
+        let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["touch","ran"]}]}"#);
+        let arguments = ["fire", "--detach", "turn-finished"];
+        let Some((run, _)) =
+            trace(&sandbox, &["-qq", "-e", "trace=setsid,pipe2,clone,clone3", "-e", fault], &arguments)
+        else {
+            return;
+        };
+        run.is_silent_success();
+        let log = sandbox.log();
+        let expected = format!("no hook fired: cannot detach: {reason}");
+        assert!(log.len() == 1 && log[0]["message"] == *expected, "{fault}: {log:#?}");
+        assert!(!sandbox.work().join("ran").exists(), "{fault}");
+    }
+}
+
 /// SPEC 3.8, 3.1.
 #[test]
 fn a_hook_is_started_without_a_copy_of_the_host_and_without_a_shell() {

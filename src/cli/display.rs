@@ -40,11 +40,6 @@ enum To {
 }
 
 impl Display {
-    /// Of a process that says nothing.
-    pub(crate) fn nowhere() -> Display {
-        Display { to: Arc::new(To::Nowhere), status: None }
-    }
-
     /// Without a status line.
     pub(crate) fn of_standard_error() -> Display {
         let kind = fstat(stderr()).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT);
@@ -54,6 +49,18 @@ impl Display {
             Ok(SFlag::S_IFIFO) => To::Pipe(open_again()),
             Ok(_) if stderr().is_terminal() => To::Terminal(open_again()),
             Ok(_) => To::File,
+        };
+        Display { to: Arc::new(to), status: None }
+    }
+
+    /// Without a descriptor of its own: once standard error is another file, nothing goes to the one that it was.
+    pub(crate) fn of_the_stream_alone(&self) -> Display {
+        let to = match *self.to {
+            To::Nowhere => To::Nowhere,
+            To::Socket => To::Socket,
+            To::Pipe(_) => To::Pipe(None),
+            To::Terminal(_) => To::Terminal(None),
+            To::File => To::File,
         };
         Display { to: Arc::new(to), status: None }
     }

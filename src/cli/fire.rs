@@ -14,14 +14,16 @@ use super::signals::{self, ENDING, Signals};
 use super::watch::Watch;
 
 pub(crate) fn run(request: Fire, display: Display) -> i32 {
-    let display = if request.detach {
+    let directory = request.common.directory_by_name();
+    let host = if request.detach {
+        let stream = display.of_the_stream_alone();
         drop(display);
         close_what_is_not_ours();
-        Display::nowhere()
+        Host::new(stream, &directory).quiet()
     } else {
-        display
+        Host::new(display, &directory)
     };
-    let host = Arc::new(Host::new(display, &request.common.directory_by_name()));
+    let host = Arc::new(host);
     let launcher = Launcher::withholding(request.common.withhold.clone(), Arc::clone(&host));
     let event = match request.moment {
         Moment::TurnStarted => Event::TurnStarted,

@@ -12,12 +12,19 @@ pub(crate) struct Host {
     display: Display,
     log: TurnLog,
     log_failed: AtomicBool,
+    /// Whether what stands in the log is said nowhere else.
+    is_quiet: bool,
 }
 
 impl Host {
     pub(crate) fn new(display: Display, directory: &Path) -> Host {
         let log = TurnLog::of_turn_in(directory);
-        Host { display, log, log_failed: AtomicBool::new(false) }
+        Host { display, log, log_failed: AtomicBool::new(false), is_quiet: false }
+    }
+
+    /// Says on the display only what the log does not take.
+    pub(crate) fn quiet(self) -> Host {
+        Host { is_quiet: true, ..self }
     }
 
     /// One line of the command's own.
@@ -28,8 +35,16 @@ impl Host {
 
 impl Reporter for Host {
     fn report(&self, report: &Report) {
-        self.display.line(&report.to_string());
-        if let Err(report) = self.log.add(report)
+        let say = || self.display.line(&report.to_string());
+        if !self.is_quiet {
+            say();
+        }
+        let not_written = || {
+            if self.is_quiet {
+                say();
+            }
+        };
+        if let Err(report) = self.log.add_or(report, not_written)
             && !self.log_failed.swap(true, Ordering::Relaxed)
         {
             self.display.line(&report.to_string());
