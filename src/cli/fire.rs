@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bravebot_hooks::{Event, Launcher, Moment, Report, Reporter};
-
 use nix::errno::Errno;
 
 use super::arguments::Fire;
