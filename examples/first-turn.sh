@@ -4,8 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 cargo build --quiet --release --bin bravebot-hooks
-hooks=$(pwd)/target/release/bravebot-hooks
-[ -z "${CARGO_TARGET_DIR:-}" ] || hooks=$CARGO_TARGET_DIR/release/bravebot-hooks
+hooks=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)/release/bravebot-hooks
 
 # The tools of Rust are found where they are.
 export RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}"

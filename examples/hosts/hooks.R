@@ -12,7 +12,7 @@ hooks <- function(tools, command = "bravebot-hooks", bound = 60) {
   list(
     on_start = function(...) fire("turn-started"),
     after_tool = function(name, ...) {
-      if (name %in% names(tools)) fire("tool-finished", "--tool", tools[[name]]) else fire("tool-finished")
+      if (isTRUE(name %in% names(tools))) fire("tool-finished", "--tool", tools[[name]]) else fire("tool-finished")
     },
     on_end = function(...) fire("turn-finished"),
     on_failure = function(...) fire("turn-finished")

@@ -5,6 +5,7 @@ Each waits until the hooks are over, for `bound` seconds and four at most, and n
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from typing import Callable, Dict
@@ -15,7 +16,8 @@ def hooks(tools: Dict[str, str], command: str = "bravebot-hooks", bound: float =
         try:
             child = subprocess.Popen([command, "fire", *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         except (OSError, ValueError) as error:
-            print(f"{command}: {error}", file=sys.stderr)
+            with contextlib.suppress(OSError, ValueError):
+                print(f"{command}: {error}", file=sys.stderr, flush=True)
             return
         # SIGTERM first: of that the command ends its hook, of SIGKILL it cannot.
         for patience, then in ((bound, child.terminate), (2, child.kill), (2, lambda: None)):

@@ -15,6 +15,8 @@ import os
 import pathlib
 import sys
 
+sys.dont_write_bytecode = True  # the checkout stays as it is
+
 import checks
 import document
 import install
