@@ -27,6 +27,7 @@ use crate::trust::Home;
 
 const DIRECTORY: &str = ".bravebot";
 const NAME: &str = "hooks.log";
+const LOG: &str = ".bravebot/hooks.log";
 const OLDER: &str = "hooks.log.1";
 /// Past this many bytes the file becomes [`OLDER`].
 const LARGEST: u64 = 1024 * 1024;
@@ -69,16 +70,22 @@ impl TurnLog {
         match report.failure() {
             // What keeps the log from being used has just been said of the hooks file itself.
             Failure::File(text) if text.ends_with(&refusal) => Ok(()),
-            _ => Err(Report::of_log(format_args!("hooks.log not written: {refusal}"))),
+            _ => Err(not_written_for(&refusal)),
         }
     }
 
-    fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
-        let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else { return Ok(()) };
+    /// For the command of this package: what would keep a line from being written now. Makes the file where there is none.
+    #[doc(hidden)]
+    pub fn try_out(&self) -> Result<(), Report> {
+        let Some(home) = self.home.as_ref().map_err(not_written_for)? else { return Ok(()) };
+        Self::file(home).map(drop).map_err(|refusal| not_written_for(&refusal))
+    }
+
+    fn file(home: &Home) -> Result<File, Refusal> {
         let at = |path: &str, fault| Refusal::below_home(&home.join(path), fault);
         let directory = home.directory(DIRECTORY)?.ok_or_else(|| at(DIRECTORY, Fault::Missing))?;
-        let refused = |fault| at(".bravebot/hooks.log", fault);
-        let file = open(&directory).map_err(|fault| match fault {
+        let refused = |fault| at(LOG, fault);
+        open(&directory).map_err(|fault| match fault {
             Fault::CannotRotate(_) => at(".bravebot/hooks.log.1", fault),
             Fault::System(Errno::EACCES) => {
                 match (fstatat(&directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW), fstat(&directory)) {
@@ -89,7 +96,13 @@ impl TurnLog {
                 }
             }
             _ => refused(fault),
-        })?;
+        })
+    }
+
+    fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
+        let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else { return Ok(()) };
+        let file = Self::file(home)?;
+        let refused = |fault| Refusal::below_home(&home.join(LOG), fault);
         let said = said(report);
         let is_of_file = matches!(report.failure(), Failure::File(_));
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,6 +202,10 @@ fn plain(text: &str) -> String {
 /// since a quote within a string is escaped.
 fn said(report: &Report) -> String {
     format!("\"failure\":\"{}\",\"message\":{},\"directory\":", report.failure().word(), json(&report.to_string()))
+}
+
+fn not_written_for(refusal: impl std::fmt::Display) -> Report {
+    Report::of_log(format_args!("hooks.log not written: {refusal}"))
 }
 
 /// The file to write to, past its limit after it was made the older one.

@@ -98,8 +98,16 @@ fn what_the_log_does_not_take_is_said_before_it_detaches() {
     let run = sandbox.run(&["fire", "--detach", "turn-finished"]);
     run.one_report_says(&["hooks.json not loaded: others can write to", "chmod go-w"]);
     assert!(run.status == 0 && sandbox.log().is_empty(), "{run:#?}");
+    // Also where the file is sound and the log alone is not.
+    let sandbox = Sandbox::with(&turn_finished("echo over > over; exit 3"));
+    std::fs::create_dir(sandbox.home().join(".bravebot/hooks.log")).unwrap();
+    let run = sandbox.run(&["fire", "--detach", "turn-finished"]);
+    run.one_report_says(&["hooks.log not written: ", "is a directory"]);
+    appears(&sandbox.work().join("over"));
     // And after it, to nobody.
-    let sandbox = Sandbox::with(&turn_finished("mkdir ~/.bravebot/hooks.log; echo over > over; exit 3"));
+    let sandbox = Sandbox::with(&turn_finished(
+        "rm ~/.bravebot/hooks.log; mkdir ~/.bravebot/hooks.log; echo over > over; exit 3",
+    ));
     sandbox.run(&["fire", "--detach", "turn-finished"]).is_silent_success();
     appears(&sandbox.work().join("over"));
 }

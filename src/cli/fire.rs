@@ -42,6 +42,8 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
         if !watch.may_fire(event) {
             return 0;
         }
+        // Afterwards there is nobody left to say it to (SPEC 6.5).
+        host.try_out_log();
         match detach() {
             Ok(Side::Detached) => {}
             Ok(Side::Caller) => return 0,

@@ -41,8 +41,8 @@ with 0 whatever they did. Blocks until they are over: 30 seconds each at the mos
   --directory DIR    where the hooks run; default: the working directory
   --withhold NAME    keep this environment variable from the hooks too; may be given again
   --detach           return at once and run the hooks from a session of its own: for agents that do not wait
-                     for, or kill, what they started. Reports are in the log; only a problem of the file that
-                     it does not take is written, before it returns.
+                     for, or kill, what they started. Reports are in the log alone; what keeps that from being
+                     written is said before it returns.
   --help, --version
 
 One more argument that begins with { is ignored: Codex's notify appends one.

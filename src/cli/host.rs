@@ -27,6 +27,19 @@ impl Host {
         Host { is_quiet: true, ..self }
     }
 
+    /// Says now, once, what would keep a later report from the log.
+    pub(crate) fn try_out_log(&self) {
+        self.say_of_log(self.log.try_out());
+    }
+
+    fn say_of_log(&self, outcome: Result<(), Report>) {
+        if let Err(report) = outcome
+            && !self.log_failed.swap(true, Ordering::Relaxed)
+        {
+            self.display.line(&report.to_string());
+        }
+    }
+
     /// One line of the command's own.
     pub(crate) fn line(&self, text: &str) {
         self.display.line(text);
@@ -44,11 +57,7 @@ impl Reporter for Host {
                 say();
             }
         };
-        if let Err(report) = self.log.add_or(report, not_written)
-            && !self.log_failed.swap(true, Ordering::Relaxed)
-        {
-            self.display.line(&report.to_string());
-        }
+        self.say_of_log(self.log.add_or(report, not_written));
     }
 
     fn progress(&self, progress: Progress<'_>) {
