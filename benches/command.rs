@@ -80,17 +80,25 @@ mod linux {
         /// The command line after these words, in the same environment.
         fn after(&self, words: &[&str]) -> Command {
             let mut command = Command::new(words[0]);
-            command.args(&words[1..]).arg(&self.path).args(&self.arguments);
+            command
+                .args(&words[1..])
+                .arg(&self.path)
+                .args(&self.arguments);
             command.env_clear().envs(self.environment.iter().cloned());
             command
         }
 
         /// Instructions of the process itself, without those of the kernel and of what it starts.
         fn instructions(&self) -> Option<f64> {
-            let words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
+            let words = [
+                "valgrind",
+                "--tool=callgrind",
+                "--callgrind-out-file=/dev/null",
+            ];
             let output = self.after(&words).output().ok()?;
             let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
+            text.lines()
+                .find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
         }
 
         fn peak(&self, peak: &Path) -> f64 {
@@ -109,25 +117,53 @@ mod linux {
         let at_once = place.c("at-once", AT_ONCE);
         let peak = place.c("peak", PEAK);
         let name = at_once.to_str().unwrap();
-        let hooks = serde_json::json!({"hooks": [{"on": "turn-finished", "run": [name]}]}).to_string();
+        let hooks =
+            serde_json::json!({"hooks": [{"on": "turn-finished", "run": [name]}]}).to_string();
         // Names of one length, so that the environment is the same size for all.
-        let [none, hook] = [("home-1", None), ("home-2", Some(&*hooks))].map(|(name, hooks)| place.home(name, hooks));
+        let [none, hook] = [("home-1", None), ("home-2", Some(&*hooks))]
+            .map(|(name, hooks)| place.home(name, hooks));
         let line = |name, path: &Path, arguments: &[&str], home: &Path| {
             let arguments = arguments.iter().map(ToString::to_string).collect();
-            Line { name, path: path.to_owned(), arguments, environment: environment(home) }
+            Line {
+                name,
+                path: path.to_owned(),
+                arguments,
+                environment: environment(home),
+            }
         };
 
         let [linked, other] = [LINKED_STATICALLY, LINKED_DYNAMICALLY].map(|flags| {
-            let suffix = if flags == LINKED_STATICALLY { "static" } else { "dynamic" };
-            ["empty", "floor"]
-                .map(|name| place.rust(&format!("{name}-{suffix}"), if name == "empty" { EMPTY } else { FLOOR }, flags))
+            let suffix = if flags == LINKED_STATICALLY {
+                "static"
+            } else {
+                "dynamic"
+            };
+            ["empty", "floor"].map(|name| {
+                place.rust(
+                    &format!("{name}-{suffix}"),
+                    if name == "empty" { EMPTY } else { FLOOR },
+                    flags,
+                )
+            })
         });
         let is_static = !is_dynamic(Path::new(COMMAND));
-        let ([empty, floor], [other_empty, _]) = if is_static { (linked, other) } else { (other, linked) };
-        let [empty_name, other_name, floor_name] = if is_static {
-            ["an empty Rust program, static", "an empty Rust program, dynamic", "that and the floor, static"]
+        let ([empty, floor], [other_empty, _]) = if is_static {
+            (linked, other)
         } else {
-            ["an empty Rust program, dynamic", "an empty Rust program, static", "that and the floor, dynamic"]
+            (other, linked)
+        };
+        let [empty_name, other_name, floor_name] = if is_static {
+            [
+                "an empty Rust program, static",
+                "an empty Rust program, dynamic",
+                "that and the floor, static",
+            ]
+        } else {
+            [
+                "an empty Rust program, dynamic",
+                "an empty Rust program, static",
+                "that and the floor, dynamic",
+            ]
         };
         let shell = Path::new("/bin/sh");
         let command = Path::new(COMMAND);
@@ -164,7 +200,10 @@ mod linux {
         }
 
         // Of what replaces itself valgrind counts nothing.
-        let counted: Vec<&Line> = lines.iter().filter(|line| line.instructions().is_some()).collect();
+        let counted: Vec<&Line> = lines
+            .iter()
+            .filter(|line| line.instructions().is_some())
+            .collect();
         if counted.is_empty() {
             println!("\ninstructions: needs valgrind");
         } else {
@@ -172,14 +211,22 @@ mod linux {
             for line in counted {
                 contest = contest.with(line.name, || line.instructions().expect("valgrind counts"));
             }
-            let outcome = contest.run("instructions of the process itself", rounds.min(3), &mut random);
+            let outcome = contest.run(
+                "instructions of the process itself",
+                rounds.min(3),
+                &mut random,
+            );
             outcome.target(NO_FILE, empty_name, 1.15);
             outcome.target(ONE_HOOK, floor_name, 1.1);
         }
 
         println!("\nsize");
         let most = if is_static { 1500.0 } else { 600.0 };
-        target("the stripped command, KB", std::fs::metadata(COMMAND).unwrap().len() as f64 / 1000.0, most);
+        target(
+            "the stripped command, KB",
+            std::fs::metadata(COMMAND).unwrap().len() as f64 / 1000.0,
+            most,
+        );
     }
 
     const LINKED_STATICALLY: &[&str] = &["-Ctarget-feature=+crt-static"];
@@ -190,7 +237,12 @@ mod linux {
         const PT_INTERP: u32 = 3;
         let bytes = std::fs::read(program).unwrap();
         let short = |at: usize| usize::from(u16::from_ne_bytes([bytes[at], bytes[at + 1]]));
-        let (first, size, count) = (u64::from_ne_bytes(bytes[32..40].try_into().unwrap()), short(54), short(56));
-        (0..count).any(|nth| bytes[first as usize + nth * size..].starts_with(&PT_INTERP.to_ne_bytes()))
+        let (first, size, count) = (
+            u64::from_ne_bytes(bytes[32..40].try_into().unwrap()),
+            short(54),
+            short(56),
+        );
+        (0..count)
+            .any(|nth| bytes[first as usize + nth * size..].starts_with(&PT_INTERP.to_ne_bytes()))
     }
 }

@@ -80,12 +80,24 @@ mod linux {
         let mut again = Command::new("sh");
         // Room for 10,000 descriptors; and no variable that a hook would not get.
         again.args(["-c", "ulimit -n 10200; unset PWD OLDPWD; exec \"$@\"", "sh"]);
-        again.arg(std::env::current_exe().unwrap()).args(std::env::args_os().skip(1)).stdin(Stdio::null());
-        again.env_clear().envs(environment(&home)).env(PLACE, home.parent().unwrap());
+        again
+            .arg(std::env::current_exe().unwrap())
+            .args(std::env::args_os().skip(1))
+            .stdin(Stdio::null());
+        again
+            .env_clear()
+            .envs(environment(&home))
+            .env(PLACE, home.parent().unwrap());
         again.envs(std::env::var_os("SEED").map(|seed| ("SEED", seed)));
         // The heap keeps what it had (mallopt(3)): else who allocates pays for the pages that another has given back.
-        again.env("MALLOC_TRIM_THRESHOLD_", "33554432").env("MALLOC_MMAP_THRESHOLD_", "33554432");
-        if again.status().unwrap().success() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        again
+            .env("MALLOC_TRIM_THRESHOLD_", "33554432")
+            .env("MALLOC_MMAP_THRESHOLD_", "33554432");
+        if again.status().unwrap().success() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
     }
 
     fn measure(place: &Path) {
@@ -97,12 +109,24 @@ mod linux {
         one_hook("one hook", 1.08, place, rounds, &mut random);
         let many: Result<Vec<File>, _> = (0..10_000).map(|_| File::open("/dev/null")).collect();
         match &many {
-            Ok(_) => one_hook("one hook, 10,000 descriptors in the host", 1.3, place, rounds, &mut random),
+            Ok(_) => one_hook(
+                "one hook, 10,000 descriptors in the host",
+                1.3,
+                place,
+                rounds,
+                &mut random,
+            ),
             Err(error) => println!("\nno 10,000 descriptors to be had: {error}"),
         }
         drop(many);
         let touched = black_box(vec![1_u8; 1 << 30]);
-        one_hook("one hook, 1 GiB touched in the host", 1.08, place, rounds, &mut random);
+        one_hook(
+            "one hook, 1 GiB touched in the host",
+            1.08,
+            place,
+            rounds,
+            &mut random,
+        );
         drop(touched);
         no_hook(place, rounds, &mut random);
         reading(place, rounds, &mut random);
@@ -130,12 +154,16 @@ mod linux {
     fn launcher(place: &Path, hooks: &str) -> Launcher {
         write_hooks(&place.join("home"), hooks);
         let launcher = Launcher::new(Loud);
-        assert!(launcher.has_hook_for(Event::TurnFinished), "no hook in force");
+        assert!(
+            launcher.has_hook_for(Event::TurnFinished),
+            "no hook in force"
+        );
         launcher
     }
 
     fn hook(words: &[&str]) -> String {
-        serde_json::json!({"hooks": [{"on": "turn-finished", "run": words, "timeout": 1}]}).to_string()
+        serde_json::json!({"hooks": [{"on": "turn-finished", "run": words, "timeout": 1}]})
+            .to_string()
     }
 
     fn c_string(path: &Path) -> CString {
@@ -157,7 +185,11 @@ mod linux {
         let directory = c_string(place);
         let command = || {
             let mut command = Command::new(&path);
-            command.current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .current_dir(place)
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             command
         };
         let polled = || {
@@ -170,9 +202,13 @@ mod linux {
             .with(FLOOR, || timed(|| program.run()))
             // How far two medians of the same thing lie apart.
             .with("the floor once more", || timed(|| program.run()))
-            .with(SAME_CALLS, || timed(|| program.run_as_specified(&directory, LINE)))
+            .with(SAME_CALLS, || {
+                timed(|| program.run_as_specified(&directory, LINE))
+            })
             .with(FIRE, || timed(|| launcher.fire(Event::TurnFinished, place)))
-            .with("std::process::Command", || timed(|| assert!(command().status().unwrap().success())))
+            .with("std::process::Command", || {
+                timed(|| assert!(command().status().unwrap().success()))
+            })
             .with("sh -c", || timed(|| shell.run()))
             .rarely(50, "spawn, and try_wait each 50 ms", || timed(polled))
             .run(title, rounds, random);
@@ -182,8 +218,12 @@ mod linux {
 
     /// Entries for tools of names of one length, none of which is fired, so that each is compared to its end.
     fn a_thousand(between: &str) -> String {
-        let entries = (0..1000).map(|number| format!(r#"{{"on":"tool-finished","tool":"t{number:03}","run":["x"]}}"#));
-        format!(r#"{{"hooks":[{}]}}"#, entries.collect::<Vec<_>>().join(between))
+        let entries = (0..1000)
+            .map(|number| format!(r#"{{"on":"tool-finished","tool":"t{number:03}","run":["x"]}}"#));
+        format!(
+            r#"{{"hooks":[{}]}}"#,
+            entries.collect::<Vec<_>>().join(between)
+        )
     }
 
     const OF_NO_ENTRY: Event<'_> = Event::ToolFinished(Some("t00x"));
@@ -194,20 +234,30 @@ mod linux {
         let none = Launcher::new(Loud);
         write_hooks(&place.join("home"), &a_thousand(",\n"));
         let many = Launcher::new(Loud);
-        assert!(many.has_hook_for(Event::ToolFinished(Some("t999"))) && !many.has_hook_for(OF_NO_ENTRY));
+        assert!(
+            many.has_hook_for(Event::ToolFinished(Some("t999"))) && !many.has_hook_for(OF_NO_ENTRY)
+        );
         [none, many]
     }
 
     fn moments(place: &Path, count: usize) {
         let launchers = idle_launchers(place);
-        (0..count).for_each(|_| launchers.iter().for_each(|launcher| launcher.fire(black_box(OF_NO_ENTRY), place)));
+        (0..count).for_each(|_| {
+            launchers
+                .iter()
+                .for_each(|launcher| launcher.fire(black_box(OF_NO_ENTRY), place))
+        });
     }
 
     /// A moment for which no hook is in force; each sample is the mean of many.
     fn no_hook(place: &Path, rounds: usize, random: &mut Random) {
         let [none, many] = idle_launchers(place);
         let times = |count: u32, launcher: &Launcher| {
-            let fire = || (0..count).for_each(|_| black_box(launcher).fire(black_box(OF_NO_ENTRY), black_box(place)));
+            let fire = || {
+                (0..count).for_each(|_| {
+                    black_box(launcher).fire(black_box(OF_NO_ENTRY), black_box(place))
+                })
+            };
             timed(fire) / f64::from(count)
         };
         let allocated = ALLOCATIONS.get();
@@ -215,16 +265,25 @@ mod linux {
         times(1000, &many);
         let allocated = ALLOCATIONS.get() - allocated;
         let [of_none, of_many] = ["no hook in force", "1,000 entries, no match"];
-        let outcome = Contest::default().with(of_none, || times(1000, &none)).with(of_many, || times(10, &many)).run(
-            "a moment without a hook",
-            rounds,
-            random,
+        let outcome = Contest::default()
+            .with(of_none, || times(1000, &none))
+            .with(of_many, || times(10, &many))
+            .run("a moment without a hook", rounds, random);
+        target(
+            "no hook in force, nanoseconds",
+            outcome.median(of_none),
+            5.0,
         );
-        target("no hook in force, nanoseconds", outcome.median(of_none), 5.0);
-        target("1,000 entries, no match, nanoseconds", outcome.median(of_many), 3000.0);
+        target(
+            "1,000 entries, no match, nanoseconds",
+            outcome.median(of_many),
+            3000.0,
+        );
         target("allocations in 2,000 moments", allocated as f64, 0.0);
         match [0, 1000].map(|count| system_calls(place, count)) {
-            [Some(before), Some(after)] => target("system calls in 2,000 moments", after - before, 0.0),
+            [Some(before), Some(after)] => {
+                target("system calls in 2,000 moments", after - before, 0.0)
+            }
             _ => println!("  system calls: needs strace"),
         }
     }
@@ -233,9 +292,19 @@ mod linux {
     fn system_calls(place: &Path, count: usize) -> Option<f64> {
         let trace = place.join("trace");
         let mut strace = Command::new("strace");
-        strace.arg("-f").arg("-o").arg(&trace).arg(std::env::current_exe().unwrap()).env(MOMENTS, count.to_string());
+        strace
+            .arg("-f")
+            .arg("-o")
+            .arg(&trace)
+            .arg(std::env::current_exe().unwrap())
+            .env(MOMENTS, count.to_string());
         let traced = strace.status().ok()?.success();
-        traced.then(|| fs::read_to_string(&trace).unwrap_or_default().lines().count() as f64)
+        traced.then(|| {
+            fs::read_to_string(&trace)
+                .unwrap_or_default()
+                .lines()
+                .count() as f64
+        })
     }
 
     const VALUE: &str = "serde_json::from_slice into Value";
@@ -249,7 +318,11 @@ mod linux {
             let text = a_thousand(between);
             // A longer command, until the file is full.
             let (short, long) = (r#"["x"]"#, r#"["x","a longer argument"]"#);
-            let text = text.replacen(short, long, (65_536 - text.len()) / (long.len() - short.len()));
+            let text = text.replacen(
+                short,
+                long,
+                (65_536 - text.len()) / (long.len() - short.len()),
+            );
             write_hooks(&place.join("home"), &text);
             let is_in_force = Launcher::new(Loud).has_hook_for(Event::ToolFinished(Some("t999")));
             assert!(text.len() > 65_500 && is_in_force);
@@ -263,7 +336,9 @@ mod linux {
         let outcome = Contest::default()
             .with(VALUE, || timed(|| value(lines.as_bytes())))
             .with("the bytes alone", || timed(|| fs::read(&file).unwrap()))
-            .with("the bytes, and from_slice of them", || timed(|| value(&fs::read(&file).unwrap())))
+            .with("the bytes, and from_slice of them", || {
+                timed(|| value(&fs::read(&file).unwrap()))
+            })
             .with(NEW, || launcher(&lines))
             .with(NEW_OF_ONE_LINE, || launcher(&one_line))
             .run("a file of 64 KB", rounds, random);
@@ -284,14 +359,21 @@ mod linux {
         let directory = c_string(place);
         let after = |run: &dyn Fn()| {
             run();
-            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as i64;
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap()
+                .as_nanos() as i64;
             (now - i64::from_ne_bytes(fs::read(&stamp).unwrap()[..8].try_into().unwrap())) as f64
         };
         let outcome = Contest::default()
             .with(WAITPID, || after(&|| program.run()))
             .with("waitpid once more", || after(&|| program.run()))
-            .with(SAME_CALLS, || after(&|| program.run_as_specified(&directory, LINE)))
-            .with(RETURNS, || after(&|| launcher.fire(Event::TurnFinished, place)))
+            .with(SAME_CALLS, || {
+                after(&|| program.run_as_specified(&directory, LINE))
+            })
+            .with(RETURNS, || {
+                after(&|| launcher.fire(Event::TurnFinished, place))
+            })
             .run("from the exit of the hook", rounds, random);
         outcome.target(RETURNS, WAITPID, 1.1);
     }
@@ -300,23 +382,38 @@ mod linux {
     fn end_of_a_group(place: &Path, rounds: usize) {
         const BOUND: Duration = Duration::from_secs(1);
         const GRACE: Duration = Duration::from_millis(250);
-        println!("\nthe end of a group of two at its bound, the worst of {rounds}, of the 10 ms that are allowed");
+        println!(
+            "\nthe end of a group of two at its bound, the worst of {rounds}, of the 10 ms that are allowed"
+        );
         let fifo = place.join("fifo");
         nix::unistd::mkfifo(&fifo, Mode::from_bits_truncate(0o600)).unwrap();
-        let [name, argument] = [place.join("stay"), fifo.clone()].map(|path| path.to_str().unwrap().to_owned());
+        let [name, argument] =
+            [place.join("stay"), fifo.clone()].map(|path| path.to_str().unwrap().to_owned());
         for (what, words, due) in [
-            ("one that obeys SIGTERM is gone, after the bound", vec![&*name, &*argument], BOUND),
-            ("one that ignores it is gone, after the grace", vec![&*name, &*argument, "ignore"], BOUND + GRACE),
+            (
+                "one that obeys SIGTERM is gone, after the bound",
+                vec![&*name, &*argument],
+                BOUND,
+            ),
+            (
+                "one that ignores it is gone, after the grace",
+                vec![&*name, &*argument, "ignore"],
+                BOUND + GRACE,
+            ),
         ] {
             write_hooks(&place.join("home"), &hook(&words));
             let launcher = Launcher::new(Deaf);
             let (mut gone, mut returned) = (0.0_f64, 0.0_f64);
             for _ in 0..rounds {
                 let begin = Instant::now();
-                let late = |end: Duration, due: Duration| (end.as_secs_f64() - due.as_secs_f64()) / 0.01;
+                let late =
+                    |end: Duration, due: Duration| (end.as_secs_f64() - due.as_secs_f64()) / 0.01;
                 thread::scope(|threads| {
                     let end = threads.spawn(|| {
-                        File::open(&fifo).unwrap().read_to_end(&mut Vec::new()).unwrap();
+                        File::open(&fifo)
+                            .unwrap()
+                            .read_to_end(&mut Vec::new())
+                            .unwrap();
                         begin.elapsed()
                     });
                     launcher.fire(Event::TurnFinished, place);

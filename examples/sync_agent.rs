@@ -20,7 +20,9 @@ static IS_CANCELLED: AtomicBool = AtomicBool::new(false);
 static ONE_CALL_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn main() -> ExitCode {
-    let Ok(directory) = std::env::current_dir() else { return ExitCode::FAILURE };
+    let Ok(directory) = std::env::current_dir() else {
+        return ExitCode::FAILURE;
+    };
     // First thing in the session: before a thread, an argument or a file of the checkout is looked at.
     let launcher = Launcher::withholding(["TOY_AGENT_KEY".into()], Display::of_turn_in(&directory));
     cancel_on_ctrl_c(launcher.clone());
@@ -46,13 +48,20 @@ fn turn(launcher: &Launcher, directory: &Path, words: &[String]) -> Result<(), C
             threads.spawn(move || call(delegate, word));
         }
     });
-    if IS_CANCELLED.load(Ordering::Relaxed) { Err(Cancelled) } else { Ok(()) }
+    if IS_CANCELLED.load(Ordering::Relaxed) {
+        Err(Cancelled)
+    } else {
+        Ok(())
+    }
     // The turn is dropped here, by `return` and by a panic, and fires turn-finished.
 }
 
 fn call(delegate: Delegate<'_>, word: &str) {
     // A panic stands for a bug of the agent: it goes on through the scope and the turn.
-    let tool = TOOLS.into_iter().find(|tool| *tool == word).expect("a word of the list");
+    let tool = TOOLS
+        .into_iter()
+        .find(|tool| *tool == word)
+        .expect("a word of the list");
     show(tool);
     // An interrupt ends the moment that runs, and no other. Who would wait in the launcher waits here, and then looks.
     let _one = ONE_CALL_AT_A_TIME.lock();

@@ -20,16 +20,24 @@ const TOOLS: [&str; 3] = ["read_file", "write_file", "run"];
 static IS_CANCELLED: AtomicBool = AtomicBool::new(false);
 
 fn main() -> ExitCode {
-    let Ok(directory) = std::env::current_dir() else { return ExitCode::FAILURE };
+    let Ok(directory) = std::env::current_dir() else {
+        return ExitCode::FAILURE;
+    };
     // First thing in the session: before the runtime, an argument or a file of the checkout is looked at.
     let launcher = Launcher::withholding(["TOY_AGENT_KEY".into()], Display::of_turn_in(&directory));
     let words = std::env::args().skip(1).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    runtime.map_or(ExitCode::FAILURE, |runtime| runtime.block_on(session(launcher, directory, words)))
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_or(ExitCode::FAILURE, |runtime| {
+        runtime.block_on(session(launcher, directory, words))
+    })
 }
 
 async fn session(launcher: Launcher, directory: PathBuf, words: Vec<String>) -> ExitCode {
-    let Ok(mut interrupts) = signal(SignalKind::interrupt()) else { return ExitCode::FAILURE };
+    let Ok(mut interrupts) = signal(SignalKind::interrupt()) else {
+        return ExitCode::FAILURE;
+    };
     let (started, calls, turn) = begin(launcher.clone(), directory);
     let work = tokio::spawn(work(started, calls, words));
     let cancel = work.abort_handle();
@@ -79,7 +87,10 @@ impl Calls {
 fn begin(launcher: Launcher, directory: PathBuf) -> (oneshot::Receiver<()>, Calls, JoinHandle<()>) {
     let (has_started, started) = oneshot::channel();
     let (turn, calls) = mpsc::channel::<Call>();
-    let calls_of_turn = Calls { launcher: launcher.clone(), turn };
+    let calls_of_turn = Calls {
+        launcher: launcher.clone(),
+        turn,
+    };
     let thread = spawn_blocking(move || {
         let turn = launcher.turn(directory);
         let _ = has_started.send(());
@@ -109,7 +120,10 @@ async fn work(started: oneshot::Receiver<()>, calls: Calls, words: Vec<String>) 
 
 async fn call(calls: Calls, word: String) {
     // A panic stands for a bug of the agent.
-    let tool = TOOLS.into_iter().find(|tool| *tool == word).expect("a word of the list");
+    let tool = TOOLS
+        .into_iter()
+        .find(|tool| *tool == word)
+        .expect("a word of the list");
     show(tool);
     calls.tool_finished(tool).await;
 }

@@ -46,9 +46,14 @@ impl Argv {
         if program.starts_with("~/") || program.starts_with('$') {
             return Err(Flaw::Unexpanded);
         }
-        let words =
-            words.iter().enumerate().map(|(index, word)| CString::new(word.as_ref()).map_err(|_| Flaw::Nul(index)));
-        Ok(Argv { program: program.into(), words: words.collect::<Result<Vec<_>, _>>()?.into() })
+        let words = words
+            .iter()
+            .enumerate()
+            .map(|(index, word)| CString::new(word.as_ref()).map_err(|_| Flaw::Nul(index)));
+        Ok(Argv {
+            program: program.into(),
+            words: words.collect::<Result<Vec<_>, _>>()?.into(),
+        })
     }
 
     /// The program as the file wrote it; `argv[0]` of the hook.
@@ -68,7 +73,11 @@ impl Argv {
             return Ok(self.words[0].clone());
         }
         let mut not_executable = None;
-        for directory in path.unwrap_or(OsStr::new(DEFAULT_PATH)).as_bytes().split(|byte| *byte == b':') {
+        for directory in path
+            .unwrap_or(OsStr::new(DEFAULT_PATH))
+            .as_bytes()
+            .split(|byte| *byte == b':')
+        {
             if !directory.starts_with(b"/") {
                 continue;
             }
@@ -78,7 +87,8 @@ impl Argv {
             }
             if access(&candidate, AccessFlags::X_OK).is_ok() {
                 // Neither part can hold a NUL: one is checked above, the other is from an environment block.
-                return CString::new(candidate.into_os_string().as_bytes()).map_err(|_| StartError::NoSuchFile);
+                return CString::new(candidate.into_os_string().as_bytes())
+                    .map_err(|_| StartError::NoSuchFile);
             }
             not_executable.get_or_insert(candidate);
         }

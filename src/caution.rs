@@ -38,20 +38,51 @@ impl Caution {
     /// Of the words of a program: a caution, and the index of the word.
     pub(crate) fn of_words(run: &Argv) -> Vec<(usize, Caution)> {
         let words = run.words().iter().map(|word| word.to_bytes());
-        let unexpanded =
-            words.enumerate().skip(1).filter(|(_, word)| word.starts_with(b"~/") || word.starts_with(b"$"));
-        let is_syntax =
-            |word: &[u8]| [&b"|"[..], b"||", b"&", b"&&", b";", b">", b">>", b"<", b"2>", b"2>&1"].contains(&word);
-        let mut cautions: Vec<_> = unexpanded.map(|(index, _)| (index, Caution::ArgumentUnexpanded)).collect();
-        let syntax = run.words().iter().enumerate().skip(1).filter(|(_, word)| is_syntax(word.to_bytes()));
+        let unexpanded = words
+            .enumerate()
+            .skip(1)
+            .filter(|(_, word)| word.starts_with(b"~/") || word.starts_with(b"$"));
+        let is_syntax = |word: &[u8]| {
+            [
+                &b"|"[..],
+                b"||",
+                b"&",
+                b"&&",
+                b";",
+                b">",
+                b">>",
+                b"<",
+                b"2>",
+                b"2>&1",
+            ]
+            .contains(&word)
+        };
+        let mut cautions: Vec<_> = unexpanded
+            .map(|(index, _)| (index, Caution::ArgumentUnexpanded))
+            .collect();
+        let syntax = run
+            .words()
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(_, word)| is_syntax(word.to_bytes()));
         cautions.extend(syntax.map(|(index, _)| (index, Caution::ShellSyntax)));
         if run.program().contains(char::is_control) {
             cautions.push((0, Caution::ProgramControl));
         }
         let name = run.program().rsplit('/').next().unwrap_or_default();
         let is_shell = ["sh", "bash", "dash", "zsh", "ksh", "fish"].contains(&name);
-        let takes_text = |word: &[u8]| word.starts_with(b"-") && !word.starts_with(b"--") && word.ends_with(b"c");
-        if is_shell && run.words().iter().skip(1).take(2).any(|word| takes_text(word.to_bytes())) {
+        let takes_text = |word: &[u8]| {
+            word.starts_with(b"-") && !word.starts_with(b"--") && word.ends_with(b"c")
+        };
+        if is_shell
+            && run
+                .words()
+                .iter()
+                .skip(1)
+                .take(2)
+                .any(|word| takes_text(word.to_bytes()))
+        {
             // Then what looks unexpanded is for the shell to expand.
             cautions.clear();
             cautions.push((0, Caution::Shell(run.program().to_string())));

@@ -80,7 +80,10 @@ impl Check {
     /// Looks at `~/.bravebot/hooks.json` for hooks that would run in `directory`, with these names withheld too. Starts
     /// nothing; blocks for as long as the file system takes.
     pub fn of(directory: &Path, withheld: &[OsString]) -> Check {
-        let mut check = Check { withheld: set_now(withheld), ..Check::default() };
+        let mut check = Check {
+            withheld: set_now(withheld),
+            ..Check::default()
+        };
         let home = match Home::of(std::env::var_os("HOME")) {
             Ok(Some(home)) => home,
             Ok(None) => return check,
@@ -107,7 +110,10 @@ impl Check {
     }
 
     fn refuse(&mut self, refusal: &Refusal) {
-        self.problems.push(Finding { place: None, message: format!("hooks.json not loaded: {refusal}") });
+        self.problems.push(Finding {
+            place: None,
+            message: format!("hooks.json not loaded: {refusal}"),
+        });
     }
 
     fn take(&mut self, hooks: hooks::Hooks, directory: &Path, withheld: &[OsString]) {
@@ -121,8 +127,11 @@ impl Check {
         let mut problems: Vec<_> = hooks.problems.iter().collect();
         problems.sort_by_key(|problem| problem.what.weight());
         self.problems = problems.into_iter().map(problem).collect();
-        let mut warnings: Vec<(Place, String)> =
-            hooks.cautions.iter().map(|(place, caution)| (*place, caution.to_string())).collect();
+        let mut warnings: Vec<(Place, String)> = hooks
+            .cautions
+            .iter()
+            .map(|(place, caution)| (*place, caution.to_string()))
+            .collect();
         let mut looks_up = false;
         for (index, entry) in hooks.entries.iter().enumerate() {
             let hook = entry.in_force.and_then(|hook| hooks.in_force.get(hook));
@@ -133,20 +142,26 @@ impl Check {
                     Some(found)
                 }
                 Err(error) => {
-                    warnings
-                        .push((entry.program_place, format!("{} now: {error}", quoted(hook.run.program().as_bytes()))));
+                    warnings.push((
+                        entry.program_place,
+                        format!("{} now: {error}", quoted(hook.run.program().as_bytes())),
+                    ));
                     None
                 }
             });
-            if let Some(hook) =
-                hook.filter(|hook| !hook.run.program().starts_with('/') && hook.run.program().contains('/'))
-            {
+            if let Some(hook) = hook.filter(|hook| {
+                !hook.run.program().starts_with('/') && hook.run.program().contains('/')
+            }) {
                 let program = quoted(hook.run.program().as_bytes());
-                let what = format!("{program} is taken from the turn's directory: the checkout chooses what it runs");
+                let what = format!(
+                    "{program} is taken from the turn's directory: the checkout chooses what it runs"
+                );
                 warnings.push((entry.program_place, what));
             }
             looks_up |= hook.is_some_and(|hook| !hook.run.program().contains('/'));
-            if let Some(twice) = hook.and_then(|hook| same_before(hook, &hooks.entries[..index], &hooks.in_force)) {
+            if let Some(twice) =
+                hook.and_then(|hook| same_before(hook, &hooks.entries[..index], &hooks.in_force))
+            {
                 warnings.push((entry.place, Caution::TwiceFrom { line: twice }.to_string()));
             }
             self.entries.push(CheckedEntry {
@@ -160,15 +175,26 @@ impl Check {
             });
         }
         warnings.sort();
-        self.warnings.extend(warnings.into_iter().map(|(place, what)| warning(place, &what)));
+        self.warnings.extend(
+            warnings
+                .into_iter()
+                .map(|(place, what)| warning(place, &what)),
+        );
         if looks_up {
-            self.warnings.extend(path_in(directory, path).into_iter().map(|message| Finding { place: None, message }));
+            self.warnings
+                .extend(path_in(directory, path).into_iter().map(|message| Finding {
+                    place: None,
+                    message,
+                }));
         }
     }
 }
 
 fn warning(place: Place, what: &dyn fmt::Display) -> Finding {
-    Finding { place: Some((place.line, place.column)), message: format!("hooks.json:{place}: {what}") }
+    Finding {
+        place: Some((place.line, place.column)),
+        message: format!("hooks.json:{place}: {what}"),
+    }
 }
 
 /// The withheld names that are set now.
@@ -185,11 +211,15 @@ fn set_now(also: &[OsString]) -> Vec<String> {
 fn locate(hook: &Hook, path: Option<&OsStr>, directory: &Path) -> Result<PathBuf, StartError> {
     let found = hook.run.find(path)?;
     let found = directory.join(OsStr::from_bytes(found.to_bytes()));
-    let Ok(stat) = fstatat(AT_FDCWD, &found, nix::fcntl::AtFlags::empty()) else { return Err(StartError::NoSuchFile) };
+    let Ok(stat) = fstatat(AT_FDCWD, &found, nix::fcntl::AtFlags::empty()) else {
+        return Err(StartError::NoSuchFile);
+    };
     let is_executable = || access(&found, AccessFlags::X_OK).is_ok();
     match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
         SFlag::S_IFREG if is_executable() => Ok(found),
-        SFlag::S_IFREG if stat.st_mode & 0o111 == 0 => Err(StartError::NotInPath { not_executable: Some(found) }),
+        SFlag::S_IFREG if stat.st_mode & 0o111 == 0 => Err(StartError::NotInPath {
+            not_executable: Some(found),
+        }),
         SFlag::S_IFDIR => Err(StartError::IsDirectory),
         // A device, say, or what lies on a file system that is mounted so that nothing runs from it.
         _ => Err(StartError::NotPermitted),
@@ -203,16 +233,31 @@ fn faults_of(hook: &Hook, found: &Path, directory: &Path) -> Vec<String> {
     // Where a link leads counts as well as its name; what lies in the working directory by its name is not looked into.
     let by_name = found.starts_with(directory);
     let resolve = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let real = if by_name { found.to_owned() } else { resolve(found) };
+    let real = if by_name {
+        found.to_owned()
+    } else {
+        resolve(found)
+    };
     let is_in_checkout = by_name || real.starts_with(resolve(directory));
     if is_in_checkout && hook.run.program().starts_with('/') {
-        faults.push(format!("{program} lies in the working directory: the checkout chooses what it runs"));
+        faults.push(format!(
+            "{program} lies in the working directory: the checkout chooses what it runs"
+        ));
     } else if is_in_checkout && !hook.run.program().contains('/') {
         let at = quoted(found.as_os_str().as_bytes());
-        faults.push(format!("{program} is {at} here, in the working directory: the checkout chooses what it runs"));
+        faults.push(format!(
+            "{program} is {at} here, in the working directory: the checkout chooses what it runs"
+        ));
     }
-    for path in [found, &real].into_iter().take(if real == found { 1 } else { 2 }) {
-        faults.extend(open_to_others(path).into_iter().map(|refusal| format!("{program}: {refusal}")));
+    for path in [found, &real]
+        .into_iter()
+        .take(if real == found { 1 } else { 2 })
+    {
+        faults.extend(
+            open_to_others(path)
+                .into_iter()
+                .map(|refusal| format!("{program}: {refusal}")),
+        );
     }
     if !is_in_checkout && let Some(fault) = fault_of_first_line(&real) {
         faults.push(format!("{program} {fault}"));
@@ -222,45 +267,82 @@ fn faults_of(hook: &Hook, found: &Path, directory: &Path) -> Vec<String> {
 
 /// Whether others can write to this file, or to what it lies in.
 fn open_to_others(path: &Path) -> Vec<Refusal> {
-    let facts = |path: &Path| fstatat(AT_FDCWD, path, nix::fcntl::AtFlags::empty()).ok().map(|stat| Facts::of(&stat));
+    let facts = |path: &Path| {
+        fstatat(AT_FDCWD, path, nix::fcntl::AtFlags::empty())
+            .ok()
+            .map(|stat| Facts::of(&stat))
+    };
     let above = path.parent().unwrap_or(Path::new("/"));
-    let (Some(file), Some(directory)) = (facts(path), facts(above)) else { return Vec::new() };
-    let judged = [(path, judge_file(&file, &directory)), (above, judge_directory(&directory))];
-    judged.into_iter().filter_map(|(path, judged)| judged.err().map(|fault| Refusal::below_home(path, fault))).collect()
+    let (Some(file), Some(directory)) = (facts(path), facts(above)) else {
+        return Vec::new();
+    };
+    let judged = [
+        (path, judge_file(&file, &directory)),
+        (above, judge_directory(&directory)),
+    ];
+    judged
+        .into_iter()
+        .filter_map(|(path, judged)| judged.err().map(|fault| Refusal::below_home(path, fault)))
+        .collect()
 }
 
 /// What keeps a text file from being started: an interpreter that is not there, or none named.
 fn fault_of_first_line(script: &Path) -> Option<String> {
     let mut first = Vec::new();
-    File::open(script).ok()?.take(256).read_to_end(&mut first).ok()?;
+    File::open(script)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut first)
+        .ok()?;
     let Some(line) = first.strip_prefix(b"#!") else {
         // What holds a NUL is a format of its own, which the kernel may know.
         let is_text = !first.contains(&0);
-        return is_text.then(|| "is not a program: its first line is no \"#!\" that says what runs it".to_owned());
+        return is_text.then(|| {
+            "is not a program: its first line is no \"#!\" that says what runs it".to_owned()
+        });
     };
     let line = line.split(|byte| *byte == b'\n').next()?.trim_ascii_start();
-    let interpreter = Path::new(OsStr::from_bytes(line.split(|byte| b" \t".contains(byte)).next()?));
-    (!interpreter.exists())
-        .then(|| format!("needs {}, which does not exist", quoted(interpreter.as_os_str().as_bytes())))
+    let interpreter = Path::new(OsStr::from_bytes(
+        line.split(|byte| b" \t".contains(byte)).next()?,
+    ));
+    (!interpreter.exists()).then(|| {
+        format!(
+            "needs {}, which does not exist",
+            quoted(interpreter.as_os_str().as_bytes())
+        )
+    })
 }
 
 /// The line of an entry before this one that would do the same at the same moment.
 fn same_before(hook: &Hook, before: &[Entry], in_force: &[Hook]) -> Option<usize> {
-    let same =
-        |other: &Hook| other.on == hook.on && other.tool == hook.tool && other.run.words()[..] == hook.run.words()[..];
-    let entry = before.iter().find(|entry| entry.in_force.and_then(|index| in_force.get(index)).is_some_and(same))?;
+    let same = |other: &Hook| {
+        other.on == hook.on
+            && other.tool == hook.tool
+            && other.run.words()[..] == hook.run.words()[..]
+    };
+    let entry = before.iter().find(|entry| {
+        entry
+            .in_force
+            .and_then(|index| in_force.get(index))
+            .is_some_and(same)
+    })?;
     Some(entry.place.line)
 }
 
 /// The file itself, where a link has it lie in the working directory.
 fn file_in(directory: &Path, file: &Path) -> Option<Finding> {
-    let (file, directory) = (std::fs::canonicalize(file).ok()?, std::fs::canonicalize(directory).ok()?);
+    let (file, directory) = (
+        std::fs::canonicalize(file).ok()?,
+        std::fs::canonicalize(directory).ok()?,
+    );
     let is_linked = file.starts_with(&directory) && !file.starts_with(directory.join(".bravebot"));
     is_linked.then(|| {
         let file = quoted(file.as_os_str().as_bytes());
         Finding {
             place: None,
-            message: format!("hooks.json is {file}, in the working directory: the checkout chooses the hooks"),
+            message: format!(
+                "hooks.json is {file}, in the working directory: the checkout chooses the hooks"
+            ),
         }
     })
 }
@@ -275,7 +357,9 @@ fn path_in(directory: &Path, path: Option<&OsStr>) -> Vec<String> {
     let inside = entries.filter(|entry| entry.is_absolute() && entry.starts_with(directory));
     let says = |entry: &Path| {
         let entry = quoted(entry.as_os_str().as_bytes());
-        format!("PATH has {entry}, in the working directory: the checkout chooses what a name without \"/\" runs")
+        format!(
+            "PATH has {entry}, in the working directory: the checkout chooses what a name without \"/\" runs"
+        )
     };
     inside.map(says).collect()
 }

@@ -11,6 +11,12 @@ pub fn above_standard_streams(descriptor: OwnedFd) -> Result<OwnedFd, Errno> {
         return Ok(descriptor);
     }
     // The standard library copies to 3 and above, with close-on-exec.
-    let copy = descriptor.try_clone().map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
-    if copy.as_raw_fd() > 2 { Ok(copy) } else { Err(Errno::EBADF) }
+    let copy = descriptor
+        .try_clone()
+        .map_err(|error| Errno::from_raw(error.raw_os_error().unwrap_or(0)))?;
+    if copy.as_raw_fd() > 2 {
+        Ok(copy)
+    } else {
+        Err(Errno::EBADF)
+    }
 }

@@ -21,7 +21,10 @@ impl Launcher {
     }
 
     /// Reads nothing.
-    pub fn withholding(_: impl IntoIterator<Item = OsString>, _: impl Reporter + 'static) -> Launcher {
+    pub fn withholding(
+        _: impl IntoIterator<Item = OsString>,
+        _: impl Reporter + 'static,
+    ) -> Launcher {
         Launcher(())
     }
 

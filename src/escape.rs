@@ -17,7 +17,12 @@ pub fn quoted(text: impl AsRef<[u8]>) -> String {
 pub fn escaped(text: impl AsRef<[u8]>) -> String {
     let mut out = String::new();
     for chunk in text.as_ref().utf8_chunks() {
-        for piece in chunk.valid().chars().map(Ok).chain(chunk.invalid().iter().map(Err)) {
+        for piece in chunk
+            .valid()
+            .chars()
+            .map(Ok)
+            .chain(chunk.invalid().iter().map(Err))
+        {
             if out.len() >= LONGEST {
                 out.push('…');
                 return out;
@@ -61,14 +66,21 @@ mod tests {
     fn no_character_of_unicode_draws_breaks_or_reorders_a_line() {
         for c in '\0'..=char::MAX {
             let text = escaped(c.to_string());
-            assert!(!text.is_empty() && text.chars().all(|c| !c.is_control() && !is_hidden(c)), "{:x}", c as u32);
+            assert!(
+                !text.is_empty() && text.chars().all(|c| !c.is_control() && !is_hidden(c)),
+                "{:x}",
+                c as u32
+            );
         }
     }
 
     /// SPEC 6.4.
     #[test]
     fn invalid_utf8_is_shown_byte_by_byte() {
-        assert_eq!(escaped(b"a\xff\x1b[31m\xe2\x80"), "a\\xff\\u{1b}[31m\\xe2\\x80");
+        assert_eq!(
+            escaped(b"a\xff\x1b[31m\xe2\x80"),
+            "a\\xff\\u{1b}[31m\\xe2\\x80"
+        );
         assert_eq!(quoted("say \"hi\"\n\\"), r#""say \"hi\"\n\\""#);
     }
 
@@ -76,8 +88,16 @@ mod tests {
     #[test]
     fn long_text_is_cut_between_characters() {
         let text = quoted("\u{202e}".repeat(60_000));
-        assert!(text.len() < LONGEST + 20 && text.ends_with("…\""), "{} bytes", text.len());
+        assert!(
+            text.len() < LONGEST + 20 && text.ends_with("…\""),
+            "{} bytes",
+            text.len()
+        );
         let text = quoted([0xff; 60_000]);
-        assert!(text.len() < LONGEST + 20 && text.ends_with("…\""), "{} bytes", text.len());
+        assert!(
+            text.len() < LONGEST + 20 && text.ends_with("…\""),
+            "{} bytes",
+            text.len()
+        );
     }
 }

@@ -5,7 +5,17 @@
 
 /// An agent whose file this is, by one event that no other has.
 const EVENTS: &[(&str, &[&str])] = &[
-    ("Gemini CLI", &["BeforeAgent", "AfterAgent", "BeforeTool", "AfterTool", "BeforeModel", "AfterModel"]),
+    (
+        "Gemini CLI",
+        &[
+            "BeforeAgent",
+            "AfterAgent",
+            "BeforeTool",
+            "AfterTool",
+            "BeforeModel",
+            "AfterModel",
+        ],
+    ),
     (
         "Cursor",
         &[
@@ -22,7 +32,14 @@ const EVENTS: &[(&str, &[&str])] = &[
     ),
     (
         "GitHub Copilot CLI",
-        &["agentStop", "userPromptSubmitted", "preToolUse", "postToolUse", "errorOccurred", "subagentStop"],
+        &[
+            "agentStop",
+            "userPromptSubmitted",
+            "preToolUse",
+            "postToolUse",
+            "errorOccurred",
+            "subagentStop",
+        ],
     ),
     (
         "Claude Code (or Codex or Qwen Code, which share it)",
@@ -45,5 +62,8 @@ const EVENTS: &[(&str, &[&str])] = &[
 
 /// Whose file has these keys where we have entries; `None` where none is known.
 pub(crate) fn agent_of(keys: &[String]) -> Option<&'static str> {
-    EVENTS.iter().find(|(_, events)| keys.iter().any(|key| events.contains(&&**key))).map(|(agent, _)| *agent)
+    EVENTS
+        .iter()
+        .find(|(_, events)| keys.iter().any(|key| events.contains(&&**key)))
+        .map(|(agent, _)| *agent)
 }

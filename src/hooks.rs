@@ -86,8 +86,13 @@ fn read(text: &TrustedText, for_check: bool) -> Hooks {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes);
     // What comes before the first byte that is no character has its places all the same.
-    let valid = text.as_ref().map_or_else(|error| error.valid_up_to(), |text| text.len());
-    let mut reader = Reader::of(std::str::from_utf8(&bytes[..valid]).unwrap_or_default(), for_check);
+    let valid = text
+        .as_ref()
+        .map_or_else(|error| error.valid_up_to(), |text| text.len());
+    let mut reader = Reader::of(
+        std::str::from_utf8(&bytes[..valid]).unwrap_or_default(),
+        for_check,
+    );
     match text {
         Ok(_) => reader.file(),
         Err(_) => reader.problem(valid, Wrong::NotUtf8),
@@ -113,7 +118,13 @@ struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 impl<'a> Reader<'a> {
     fn of(text: &'a str, for_check: bool) -> Reader<'a> {
         let last = Cell::new((0, Place { line: 1, column: 1 }));
-        Reader { text, for_check, lines: OnceCell::new(), last, found: Hooks::default() }
+        Reader {
+            text,
+            for_check,
+            lines: OnceCell::new(),
+            last,
+            found: Hooks::default(),
+        }
     }
 
     fn file(&mut self) {
@@ -138,13 +149,23 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(foreign) = self.foreign(hooks, &unknown) {
-            return self.problem(hooks.map_or(start, |hooks| self.offset(hooks.get())), foreign);
+            return self.problem(
+                hooks.map_or(start, |hooks| self.offset(hooks.get())),
+                foreign,
+            );
         }
         let mut is_misspelt = false;
         for (at, key) in unknown {
             let is_meant = hooks.is_none() && near_miss::is_hooks(&key);
             is_misspelt |= is_meant;
-            self.problem(at, if is_meant { Wrong::RootKeyMeant(key) } else { Wrong::RootKeyUnknown(key) });
+            self.problem(
+                at,
+                if is_meant {
+                    Wrong::RootKeyMeant(key)
+                } else {
+                    Wrong::RootKeyUnknown(key)
+                },
+            );
         }
         let Some(hooks) = hooks else {
             if !is_misspelt {
@@ -154,14 +175,20 @@ impl<'a> Reader<'a> {
         };
         match serde_json::from_str::<Vec<&RawValue>>(hooks.get()) {
             Ok(entries) => entries.into_iter().for_each(|entry| self.entry(entry)),
-            Err(_) => self.problem(self.offset(hooks.get()), Wrong::HooksNotArray(Kind::of(hooks.get()))),
+            Err(_) => self.problem(
+                self.offset(hooks.get()),
+                Wrong::HooksNotArray(Kind::of(hooks.get())),
+            ),
         }
     }
 
     /// Whether this is another agent's file: its events stand where ours has entries, or where it has keys.
     fn foreign(&self, hooks: Option<&'a RawValue>, unknown: &[(usize, String)]) -> Option<Wrong> {
         let events: Vec<String> = match hooks {
-            Some(hooks) => members(hooks.get())?.iter().map(|(raw, _)| key(raw).into()).collect(),
+            Some(hooks) => members(hooks.get())?
+                .iter()
+                .map(|(raw, _)| key(raw).into())
+                .collect(),
             None => unknown.iter().map(|(_, key)| key.clone()).collect(),
         };
         if hooks.is_none() && events.iter().any(|key| key == "on" || key == "run") {
@@ -172,8 +199,13 @@ impl<'a> Reader<'a> {
         }
         let agent = foreign::agent_of(&events)?;
         // Those that have a word here first.
-        let (known, other): (Vec<_>, Vec<_>) = events.into_iter().partition(|event| near_miss::moment(event).is_some());
-        Some(Wrong::Foreign { agent, events: known.into_iter().chain(other).take(MOST_EVENTS).collect() })
+        let (known, other): (Vec<_>, Vec<_>) = events
+            .into_iter()
+            .partition(|event| near_miss::moment(event).is_some());
+        Some(Wrong::Foreign {
+            agent,
+            events: known.into_iter().chain(other).take(MOST_EVENTS).collect(),
+        })
     }
 
     /// Takes the entry as a hook in force, or as many problems as it has.
@@ -182,7 +214,14 @@ impl<'a> Reader<'a> {
         let start = self.offset(entry.get());
         if self.for_check {
             let place = self.place(start);
-            let read = Entry { place, program_place: place, on: None, tool: None, program: None, in_force: None };
+            let read = Entry {
+                place,
+                program_place: place,
+                on: None,
+                tool: None,
+                program: None,
+                in_force: None,
+            };
             self.found.entries.push(read);
         }
         let hook = match members(entry.get()) {
@@ -238,7 +277,12 @@ impl<'a> Reader<'a> {
             self.caution(start, || Some(Caution::EveryTool));
         }
         self.note(|_, entry| (entry.on, entry.tool) = (on, tool.clone()));
-        Some(Hook { on: on?, tool, run: run?, bound: Duration::from_secs(bound?) })
+        Some(Hook {
+            on: on?,
+            tool,
+            run: run?,
+            bound: Duration::from_secs(bound?),
+        })
     }
 
     fn on(&mut self, value: &'a RawValue) -> Option<Moment> {
@@ -252,11 +296,21 @@ impl<'a> Reader<'a> {
 
     fn run(&mut self, value: &'a RawValue) -> Option<Argv> {
         let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(value.get()) else {
-            self.problem(self.offset(value.get()), Wrong::RunNotArray(Kind::of(value.get())));
+            self.problem(
+                self.offset(value.get()),
+                Wrong::RunNotArray(Kind::of(value.get())),
+            );
             return None;
         };
-        let words: Vec<_> = elements.iter().map(|element| self.string_or(element, Wrong::RunNotString)).collect();
-        let place = |index: usize| elements.get(index).map_or(value.get(), |element| element.get());
+        let words: Vec<_> = elements
+            .iter()
+            .map(|element| self.string_or(element, Wrong::RunNotString))
+            .collect();
+        let place = |index: usize| {
+            elements
+                .get(index)
+                .map_or(value.get(), |element| element.get())
+        };
         self.note(|reader, entry| {
             entry.program = words.first().cloned().flatten().map(Cow::into_owned);
             entry.program_place = reader.place(reader.offset(place(0)));
@@ -264,7 +318,11 @@ impl<'a> Reader<'a> {
         let words = words.into_iter().collect::<Option<Vec<_>>>()?;
         match Argv::of(&words) {
             Ok(argv) => {
-                let cautions = if self.for_check { Caution::of_words(&argv) } else { Vec::new() };
+                let cautions = if self.for_check {
+                    Caution::of_words(&argv)
+                } else {
+                    Vec::new()
+                };
                 for (index, caution) in cautions {
                     self.caution(self.offset(place(index)), || Some(caution));
                 }
@@ -273,7 +331,10 @@ impl<'a> Reader<'a> {
             Err(Flaw::Empty) => self.problem(self.offset(value.get()), Wrong::RunEmpty),
             Err(Flaw::BlankProgram) => self.problem(self.offset(place(0)), Wrong::ProgramBlank),
             Err(Flaw::Unexpanded) => {
-                self.problem(self.offset(place(0)), Wrong::ProgramUnexpanded(words.into_iter().next()?.into()));
+                self.problem(
+                    self.offset(place(0)),
+                    Wrong::ProgramUnexpanded(words.into_iter().next()?.into()),
+                );
             }
             Err(Flaw::Nul(index)) => self.problem(self.offset(place(index)), Wrong::RunNul),
         }
@@ -294,11 +355,20 @@ impl<'a> Reader<'a> {
 
     fn timeout(&mut self, value: &RawValue) -> Option<u64> {
         let digits = value.get();
-        let seconds = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
+        let seconds = digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit())
+            .then(|| digits.parse::<u64>().ok())
+            .flatten();
         match seconds {
             Some(seconds @ 1..=600) => {
                 if seconds > BOUND {
-                    self.caution(self.offset(digits), || Some(Caution::TimeoutAboveBound { seconds, bound: BOUND }));
+                    self.caution(self.offset(digits), || {
+                        Some(Caution::TimeoutAboveBound {
+                            seconds,
+                            bound: BOUND,
+                        })
+                    });
                 }
                 Some(seconds.min(BOUND))
             }
@@ -310,11 +380,19 @@ impl<'a> Reader<'a> {
     }
 
     /// The string that `value` is; a problem of the kind `otherwise` where it is none.
-    fn string_or(&mut self, value: &'a RawValue, otherwise: fn(Kind) -> Wrong) -> Option<Cow<'a, str>> {
+    fn string_or(
+        &mut self,
+        value: &'a RawValue,
+        otherwise: fn(Kind) -> Wrong,
+    ) -> Option<Cow<'a, str>> {
         let string = string(value);
         if string.is_none() {
             let kind = Kind::of(value.get());
-            let wrong = if kind == Kind::String { Wrong::NotUnicode } else { otherwise(kind) };
+            let wrong = if kind == Kind::String {
+                Wrong::NotUnicode
+            } else {
+                otherwise(kind)
+            };
             self.problem(self.offset(value.get()), wrong);
         }
         string
@@ -322,12 +400,25 @@ impl<'a> Reader<'a> {
 
     fn not_json(&mut self, error: &serde_json::Error) {
         let reason = error.to_string();
-        let reason = reason.split(" at line ").next().unwrap_or_default().to_owned();
+        let reason = reason
+            .split(" at line ")
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         // serde_json counts lines from 1 and, in a line, the bytes up to and with the one that it stopped at; where that is
         // a control character it has not taken it yet.
-        let line = self.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+        let line = self
+            .text
+            .split_inclusive('\n')
+            .take(error.line().saturating_sub(1))
+            .map(str::len)
+            .sum::<usize>();
         let taken = usize::from(!reason.starts_with("control character"));
-        let offset = if error.is_eof() { self.text.len() } else { line + error.column().saturating_sub(taken) };
+        let offset = if error.is_eof() {
+            self.text.len()
+        } else {
+            line + error.column().saturating_sub(taken)
+        };
         let (offset, reason) = json_fault::named(self.text, offset, &reason);
         self.problem(offset, Wrong::NotJson(reason));
     }
@@ -340,21 +431,33 @@ impl<'a> Reader<'a> {
     fn place(&self, offset: usize) -> Place {
         let offset = self.text.floor_char_boundary(offset);
         let lines = self.lines.get_or_init(|| {
-            let ends = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-            std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
+            let ends = self
+                .text
+                .bytes()
+                .enumerate()
+                .filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0)
+                .chain(ends.map(|(at, _)| at + 1))
+                .collect()
         });
         let line = lines.partition_point(|begin| *begin <= offset);
         let (from, column) = match self.last.get() {
             (last, place) if place.line == line && last <= offset => (last, place.column),
             _ => (lines[line - 1], 1),
         };
-        let place = Place { line, column: column + self.text[from..offset].chars().count() };
+        let place = Place {
+            line,
+            column: column + self.text[from..offset].chars().count(),
+        };
         self.last.set((offset, place));
         place
     }
 
     fn problem(&mut self, offset: usize, what: Wrong) {
-        self.found.problems.push(Problem { place: self.place(offset), what });
+        self.found.problems.push(Problem {
+            place: self.place(offset),
+            what,
+        });
     }
 
     /// Of what works, and only where it is asked for.
@@ -377,7 +480,9 @@ impl<'a> Reader<'a> {
 
 /// The members of an object; `None` where `text` is none, or no JSON.
 fn members(text: &str) -> Option<Vec<(&RawValue, &RawValue)>> {
-    serde_json::from_str(text).ok().map(|Members(members)| members)
+    serde_json::from_str(text)
+        .ok()
+        .map(|Members(members)| members)
 }
 
 /// A key for people: as it is, or its text where that is no string of characters.
@@ -387,10 +492,16 @@ fn key(raw: &RawValue) -> Cow<'_, str> {
 
 /// `None` where `value` is no string, or one with half of a surrogate pair.
 fn string(value: &RawValue) -> Option<Cow<'_, str>> {
-    match value.get().strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+    match value
+        .get()
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+    {
         // Then it stands for itself.
         Some(text) if !text.contains('\\') => Some(text.into()),
-        _ => serde_json::from_str::<String>(value.get()).ok().map(Cow::Owned),
+        _ => serde_json::from_str::<String>(value.get())
+            .ok()
+            .map(Cow::Owned),
     }
 }
 

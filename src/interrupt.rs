@@ -31,7 +31,10 @@ pub(crate) struct Ears<'i, 'l> {
 impl Ears<'_, '_> {
     /// Readable when there is something to [hear](Ears::hear).
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
-        self.listener.0.as_ref().map_or(self.interrupt.wake(), |(descriptor, _)| *descriptor)
+        self.listener
+            .0
+            .as_ref()
+            .map_or(self.interrupt.wake(), |(descriptor, _)| *descriptor)
     }
 
     pub(crate) fn hear(&mut self) {
@@ -44,8 +47,15 @@ impl Ears<'_, '_> {
 impl Interrupt {
     pub(crate) fn new() -> Result<Interrupt, Errno> {
         let (wake, waker) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-        let (wake, waker) = (above_standard_streams(wake)?, above_standard_streams(waker)?);
-        Ok(Interrupt { is_requested: AtomicBool::new(false), wake, waker })
+        let (wake, waker) = (
+            above_standard_streams(wake)?,
+            above_standard_streams(waker)?,
+        );
+        Ok(Interrupt {
+            is_requested: AtomicBool::new(false),
+            wake,
+            waker,
+        })
     }
 
     /// Interrupts the moment that is running, and none that begins later. Never blocks.

@@ -5,7 +5,8 @@
 
 use crate::escape::quoted;
 
-const BARE_WORD: &str = "a bare word; a string needs double quotes, and else JSON has true, false and null";
+const BARE_WORD: &str =
+    "a bare word; a string needs double quotes, and else JSON has true, false and null";
 
 /// Where the fault is and what to write instead, from where the parser stopped.
 pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String) {
@@ -34,40 +35,72 @@ pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String)
     }
     if reason.starts_with("EOF") {
         return match unclosed(text) {
-            Some((at, '"')) => (at, "the string that begins here is not closed; write \" at its end".to_owned()),
-            Some((at, '{')) => (at, "the object that begins here is not closed; write } at its end".to_owned()),
-            Some((at, _)) => (at, "the array that begins here is not closed; write ] at its end".to_owned()),
+            Some((at, '"')) => (
+                at,
+                "the string that begins here is not closed; write \" at its end".to_owned(),
+            ),
+            Some((at, '{')) => (
+                at,
+                "the object that begins here is not closed; write } at its end".to_owned(),
+            ),
+            Some((at, _)) => (
+                at,
+                "the array that begins here is not closed; write ] at its end".to_owned(),
+            ),
             None => said("the text ends too early"),
         };
     }
     let last = before.trim_end();
     // The parser stops within a word that is none of its own.
-    let word = last.len() - last.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let word = last.len()
+        - last
+            .trim_end_matches(|c: char| c.is_ascii_alphabetic())
+            .len();
     if reason == "expected ident" {
         return (last.len() - word, BARE_WORD.to_owned());
     }
-    let Some(next) = rest.chars().next() else { return said(reason) };
+    let Some(next) = rest.chars().next() else {
+        return said(reason);
+    };
     match next {
         '/' | '#' => said("a comment; JSON has none, take it out"),
         '\'' => said("a single quote; JSON has double quotes alone"),
-        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}' => said("a typographic quote; write \""),
-        '}' | ']' if last.ends_with(',') => (last.len() - 1, "a comma after the last one; take it out".to_owned()),
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}' => {
+            said("a typographic quote; write \"")
+        }
+        '}' | ']' if last.ends_with(',') => (
+            last.len() - 1,
+            "a comma after the last one; take it out".to_owned(),
+        ),
         '\0' => said("a NUL, as in a file of UTF-16; save it as UTF-8"),
-        ',' if last.ends_with([',', '[', '{']) => said("a comma with nothing before it; take it out"),
-        ']' if reason.starts_with("expected `,`") => said("the wrong bracket: an object is open here, and ends in }"),
-        '}' if reason.starts_with("expected `,`") => said("the wrong bracket: an array is open here, and ends in ]"),
-        _ if reason.starts_with("trailing characters") && text.trim_start().starts_with('"') => {
-            (0, "the braces around the whole file are missing; write { before this and } at the end".to_owned())
+        ',' if last.ends_with([',', '[', '{']) => {
+            said("a comma with nothing before it; take it out")
         }
-        '{' | ',' if reason.starts_with("trailing characters") => {
-            said("a second value after the file's one object; put all entries into one {\"hooks\": [...]}")
+        ']' if reason.starts_with("expected `,`") => {
+            said("the wrong bracket: an object is open here, and ends in }")
         }
+        '}' if reason.starts_with("expected `,`") => {
+            said("the wrong bracket: an array is open here, and ends in ]")
+        }
+        _ if reason.starts_with("trailing characters") && text.trim_start().starts_with('"') => (
+            0,
+            "the braces around the whole file are missing; write { before this and } at the end"
+                .to_owned(),
+        ),
+        '{' | ',' if reason.starts_with("trailing characters") => said(
+            "a second value after the file's one object; put all entries into one {\"hooks\": [...]}",
+        ),
         _ if reason.starts_with("trailing characters") => {
             said("text after the end of the file's one object; take it out")
         }
-        ':' if reason.starts_with("expected `,`") => said("a colon in an array; write { before the key"),
+        ':' if reason.starts_with("expected `,`") => {
+            said("a colon in an array; write { before the key")
+        }
         '{' | '[' if reason.starts_with("key must be") => match unclosed(before) {
-            Some((at, _)) => (at, "the object that begins here is not closed; write } at its end".to_owned()),
+            Some((at, _)) => (
+                at,
+                "the object that begins here is not closed; write } at its end".to_owned(),
+            ),
             None => said(reason),
         },
         ';' | '\u{ff0c}' => said("a sign that JSON does not have; write a comma"),
@@ -86,24 +119,38 @@ pub(crate) fn named(text: &str, stopped: usize, reason: &str) -> (usize, String)
         {
             said("text after a number; it is digits alone, or a string in quotes")
         }
-        _ if reason.starts_with("expected `,`") => (last.len(), "a comma is missing here".to_owned()),
-        '=' => said("a = where JSON has a colon"),
-        _ if reason.starts_with("expected `:`") => {
-            (last.len(), "a colon is missing here, between key and value".to_owned())
+        _ if reason.starts_with("expected `,`") => {
+            (last.len(), "a comma is missing here".to_owned())
         }
+        '=' => said("a = where JSON has a colon"),
+        _ if reason.starts_with("expected `:`") => (
+            last.len(),
+            "a colon is missing here, between key and value".to_owned(),
+        ),
         _ if reason.starts_with("key must be") && (next.is_alphabetic() || next == '_') => {
-            let key: String = rest.chars().take_while(|c| c.is_alphanumeric() || "_-$".contains(*c)).collect();
+            let key: String = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || "_-$".contains(*c))
+                .collect();
             // Within "run" it may be a token.
             let is_ours = ["hooks", "on", "run", "tool", "timeout"].contains(&&*key);
-            let what = if is_ours { format!("; write {}", quoted(key)) } else { String::new() };
+            let what = if is_ours {
+                format!("; write {}", quoted(key))
+            } else {
+                String::new()
+            };
             (stopped, format!("the key needs double quotes{what}"))
         }
-        _ if next.is_alphabetic() => {
-            said("a bare word; a string needs double quotes, and else JSON has true, false and null")
-        }
-        _ if !next.is_ascii() => {
-            (stopped, format!("U+{:04X} is no blank and no sign of JSON; take it out", u32::from(next)))
-        }
+        _ if next.is_alphabetic() => said(
+            "a bare word; a string needs double quotes, and else JSON has true, false and null",
+        ),
+        _ if !next.is_ascii() => (
+            stopped,
+            format!(
+                "U+{:04X} is no blank and no sign of JSON; take it out",
+                u32::from(next)
+            ),
+        ),
         _ => said(reason),
     }
 }
@@ -115,14 +162,16 @@ fn other_language(text: &str) -> Option<&'static str> {
         return Some("YAML");
     }
     let (key, value) = line.split_once('=')?;
-    let is_value =
-        value.trim_start().starts_with(['"', '\'', '[', '{']) || value.trim().bytes().all(|b| b.is_ascii_digit());
+    let is_value = value.trim_start().starts_with(['"', '\'', '[', '{'])
+        || value.trim().bytes().all(|b| b.is_ascii_digit());
     (is_bare_key(key.trim_end()) && is_value).then_some("TOML, as in Codex's config.toml")
 }
 
 fn is_bare_key(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
 /// The innermost bracket that is still open at the end, or the quote, and where it is.

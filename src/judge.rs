@@ -25,7 +25,12 @@ const STICKY: u32 = 0o1000;
 
 impl Facts {
     pub(crate) fn of(stat: &FileStat) -> Facts {
-        Facts { owner: stat.st_uid, mode: stat.st_mode, links: stat.st_nlink, user: geteuid().as_raw() }
+        Facts {
+            owner: stat.st_uid,
+            mode: stat.st_mode,
+            links: stat.st_nlink,
+            user: geteuid().as_raw(),
+        }
     }
 
     fn is_of_root_or_user(&self) -> bool {
@@ -37,14 +42,19 @@ impl Facts {
     }
 
     fn writable(&self) -> Fault {
-        Fault::Writable { owner: self.owner, mode: self.mode & 0o7777 }
+        Fault::Writable {
+            owner: self.owner,
+            mode: self.mode & 0o7777,
+        }
     }
 }
 
 /// A directory on the way. In a sticky one an entry can be replaced by its owner, the directory's, and root alone.
 pub(crate) fn judge_directory(directory: &Facts) -> Result<(), Fault> {
     if !directory.is_of_root_or_user() {
-        Err(Fault::Owner { owner: directory.owner })
+        Err(Fault::Owner {
+            owner: directory.owner,
+        })
     } else if directory.is_writable_by_others() && directory.mode & STICKY == 0 {
         Err(directory.writable())
     } else {
@@ -66,13 +76,21 @@ pub(crate) fn judge_file(file: &Facts, directory: &Facts) -> Result<(), Fault> {
 
 /// A symbolic link in its directory.
 pub(crate) fn judge_link(link: &Facts, directory: &Facts) -> Result<(), Fault> {
-    if link.is_of_root_or_user() { judge_name(link, directory) } else { Err(Fault::LinkOwner { owner: link.owner }) }
+    if link.is_of_root_or_user() {
+        judge_name(link, directory)
+    } else {
+        Err(Fault::LinkOwner { owner: link.owner })
+    }
 }
 
 /// In a directory that others can write, sticky or not, a name may be a second link that one of them made to another file
 /// of this user's (where `fs.protected_hardlinks` is off): then its bytes are the user's, and the choice is not.
 fn judge_name(entry: &Facts, directory: &Facts) -> Result<(), Fault> {
-    if directory.is_writable_by_others() && entry.links > 1 { Err(Fault::HardLinks) } else { Ok(()) }
+    if directory.is_writable_by_others() && entry.links > 1 {
+        Err(Fault::HardLinks)
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -63,18 +63,30 @@ impl Launcher {
 
     /// As [`Launcher::new`], and keeps these names from the hooks too, whatever their case: the host's own
     /// credentials, which are not in the table (SPEC 4.1).
-    pub fn withholding(names: impl IntoIterator<Item = OsString>, reporter: impl Reporter + 'static) -> Launcher {
+    pub fn withholding(
+        names: impl IntoIterator<Item = OsString>,
+        reporter: impl Reporter + 'static,
+    ) -> Launcher {
         let reporter: Box<dyn Reporter> = Box::new(reporter);
         let hooks = read(&*reporter);
-        let armed = if hooks.is_empty() { None } else { arm(hooks, names, &*reporter) };
-        Launcher { shared: Arc::new(Shared { reporter, armed }) }
+        let armed = if hooks.is_empty() {
+            None
+        } else {
+            arm(hooks, names, &*reporter)
+        };
+        Launcher {
+            shared: Arc::new(Shared { reporter, armed }),
+        }
     }
 
     /// Whether a hook is in force for `event`. No system call, no allocation, no lock (SPEC 2.5).
     ///
     /// For a host that would have to go to another thread to fire; what a hook does cannot be learned from it.
     pub fn has_hook_for(&self, event: Event<'_>) -> bool {
-        self.shared.armed.as_ref().is_some_and(|armed| armed.hooks.iter().any(|hook| hook.is_for(&event)))
+        self.shared
+            .armed
+            .as_ref()
+            .is_some_and(|armed| armed.hooks.iter().any(|hook| hook.is_for(&event)))
     }
 
     /// Runs the hooks in force for `event` in `directory`, one after the other in the order of the file, and returns
@@ -119,9 +131,14 @@ impl Launcher {
         if !self.has_hook_for(event) || IS_FIRING.get() {
             return;
         }
-        let Some(armed) = &self.shared.armed else { return };
+        let Some(armed) = &self.shared.armed else {
+            return;
+        };
         let mut moment = Running::begin(armed);
-        let mut ears = Ears { interrupt: &armed.interrupt, listener };
+        let mut ears = Ears {
+            interrupt: &armed.interrupt,
+            listener,
+        };
         for hook in armed.hooks.iter().filter(|hook| hook.is_for(&event)) {
             ears.hear();
             if armed.interrupt.is_requested() {
@@ -152,8 +169,14 @@ impl Launcher {
         stragglers: &mut Vec<Straggler>,
     ) {
         let program = escaped(hook.run.program().as_bytes());
-        let span = barrier(|| tracing::debug_span!("hook", moment = hook.on.name(), program = %program));
-        self.tell(|reporter| reporter.progress(Progress::Started { moment: hook.on, program: &program }));
+        let span =
+            barrier(|| tracing::debug_span!("hook", moment = hook.on.name(), program = %program));
+        self.tell(|reporter| {
+            reporter.progress(Progress::Started {
+                moment: hook.on,
+                program: &program,
+            })
+        });
         // The reporter may have interrupted the moment.
         let ending = if armed.interrupt.is_requested() {
             Ok(Ending::Interrupted)
@@ -161,8 +184,8 @@ impl Launcher {
             start(armed, hook, directory, ears, stragglers)
         };
         self.tell(|reporter| reporter.progress(Progress::Over));
-        let report =
-            failure(&ending, hook).map(|failure| Report::of_hook(hook.on, hook.run.program().clone(), failure));
+        let report = failure(&ending, hook)
+            .map(|failure| Report::of_hook(hook.on, hook.run.program().clone(), failure));
         barrier(|| {
             let _entered = span.as_ref().map(tracing::Span::enter);
             match &report {
@@ -188,7 +211,10 @@ struct Running<'a> {
 
 impl<'a> Running<'a> {
     fn begin(armed: &'a Armed) -> Running<'a> {
-        let mut stragglers = armed.stragglers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stragglers = armed
+            .stragglers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         IS_FIRING.set(true);
         armed.interrupt.begin();
         stragglers.retain_mut(|straggler| !straggler.is_gone());
@@ -224,11 +250,18 @@ fn start(
 fn failure(ending: &Result<Ending, StartError>, hook: &Hook) -> Option<Failure> {
     match ending {
         Err(error) => Some(Failure::NotStarted(error.clone())),
-        Ok(Ending::AtBound { ended }) => Some(Failure::TimedOut { seconds: hook.bound.as_secs(), ended: *ended }),
-        Ok(Ending::Alone { change: Some(Change::Killed(signal)), .. }) => Some(Failure::Killed(*signal)),
-        Ok(Ending::Alone { change: Some(Change::Exited(status)), .. }) if *status != 0 => {
-            Some(Failure::Exited(*status))
-        }
+        Ok(Ending::AtBound { ended }) => Some(Failure::TimedOut {
+            seconds: hook.bound.as_secs(),
+            ended: *ended,
+        }),
+        Ok(Ending::Alone {
+            change: Some(Change::Killed(signal)),
+            ..
+        }) => Some(Failure::Killed(*signal)),
+        Ok(Ending::Alone {
+            change: Some(Change::Exited(status)),
+            ..
+        }) if *status != 0 => Some(Failure::Exited(*status)),
         Ok(Ending::Alone { left: true, .. }) => Some(Failure::LeftRunning),
         Ok(Ending::Alone { .. } | Ending::Interrupted) => None,
     }
@@ -242,7 +275,10 @@ fn read(reporter: &dyn Reporter) -> Vec<Hook> {
     match text {
         Ok(Some(text)) => {
             let hooks = hooks::parse(&text);
-            hooks.problems.iter().for_each(|problem| say(reporter, problem));
+            hooks
+                .problems
+                .iter()
+                .for_each(|problem| say(reporter, problem));
             hooks.in_force
         }
         Ok(None) => Vec::new(),
@@ -260,7 +296,11 @@ fn say(reporter: &dyn Reporter, problem: impl fmt::Display) {
     barrier(|| reporter.report(&report));
 }
 
-fn arm(hooks: Vec<Hook>, names: impl IntoIterator<Item = OsString>, reporter: &dyn Reporter) -> Option<Armed> {
+fn arm(
+    hooks: Vec<Hook>,
+    names: impl IntoIterator<Item = OsString>,
+    reporter: &dyn Reporter,
+) -> Option<Armed> {
     let names: Vec<OsString> = names.into_iter().collect();
     match Interrupt::new() {
         Ok(interrupt) => Some(Armed {
@@ -270,7 +310,13 @@ fn arm(hooks: Vec<Hook>, names: impl IntoIterator<Item = OsString>, reporter: &d
             stragglers: Mutex::default(),
         }),
         Err(error) => {
-            say(reporter, format_args!("hooks.json not loaded: no pipe can be made: {}", error.desc()));
+            say(
+                reporter,
+                format_args!(
+                    "hooks.json not loaded: no pipe can be made: {}",
+                    error.desc()
+                ),
+            );
             None
         }
     }

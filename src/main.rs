@@ -6,12 +6,17 @@
 #![no_main]
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-compile_error!("the command bravebot-hooks needs Linux and glibc 2.34 or later; the library compiles everywhere");
+compile_error!(
+    "the command bravebot-hooks needs Linux and glibc 2.34 or later; the library compiles everywhere"
+);
 
 mod cli;
 
 /// main(3p). The standard library finds the arguments by itself.
-#[expect(unsafe_code, reason = "the one exported name; a C program has exactly one main")]
+#[expect(
+    unsafe_code,
+    reason = "the one exported name; a C program has exactly one main"
+)]
 #[unsafe(no_mangle)]
 pub extern "C" fn main() -> std::ffi::c_int {
     cli::main()

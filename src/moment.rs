@@ -18,7 +18,11 @@ pub enum Moment {
 
 impl Moment {
     /// Every moment, in the order in which a turn passes them.
-    pub const ALL: [Moment; 3] = [Moment::TurnStarted, Moment::ToolFinished, Moment::TurnFinished];
+    pub const ALL: [Moment; 3] = [
+        Moment::TurnStarted,
+        Moment::ToolFinished,
+        Moment::TurnFinished,
+    ];
 
     /// The word that `hooks.json` and the command use.
     pub const fn name(self) -> &'static str {

@@ -7,7 +7,9 @@ use crate::moment::Moment;
 /// The moment that `word` was probably meant to be.
 pub(crate) fn moment(word: &str) -> Option<Moment> {
     let word = plain(word);
-    let spelled = Moment::ALL.into_iter().find(|moment| is_close(&word, &plain(moment.name())));
+    let spelled = Moment::ALL
+        .into_iter()
+        .find(|moment| is_close(&word, &plain(moment.name())));
     spelled.or_else(|| {
         let foreign = |words: &[&str]| words.contains(&&*word);
         if foreign(TURN_STARTED) {
@@ -28,7 +30,10 @@ pub(crate) fn key(word: &str) -> Option<&'static str> {
     let spelled = KEYS.iter().find(|(key, _)| word == *key);
     let listed = spelled.or_else(|| KEYS.iter().find(|(_, words)| words.contains(&&*word)));
     // Two edits make any short word of any other.
-    let close = listed.or_else(|| KEYS.iter().find(|(key, _)| key.len() > 3 && is_close(&word, key)));
+    let close = listed.or_else(|| {
+        KEYS.iter()
+            .find(|(key, _)| key.len() > 3 && is_close(&word, key))
+    });
     close.map(|(key, _)| *key)
 }
 
@@ -39,7 +44,10 @@ pub(crate) fn tool(word: &str) -> Option<&'static str> {
         return None;
     }
     let word = plain(word);
-    TOOLS.iter().find(|tool| plain(tool) == word || tool.len() > 4 && is_close(&word, &plain(tool))).copied()
+    TOOLS
+        .iter()
+        .find(|tool| plain(tool) == word || tool.len() > 4 && is_close(&word, &plain(tool)))
+        .copied()
 }
 
 /// Whether `word` was probably meant to be the key "hooks" of the file itself.
@@ -99,15 +107,37 @@ const TURN_FINISHED: &[&str] = &[
     "notify",
 ];
 const KEYS: &[(&str, &[&str])] = &[
-    ("on", &["event", "when", "moment", "hook", "trigger", "hookeventname"]),
-    ("run", &["command", "cmd", "args", "argv", "exec", "bash", "program", "script"]),
+    (
+        "on",
+        &[
+            "event",
+            "when",
+            "moment",
+            "hook",
+            "trigger",
+            "hookeventname",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "command", "cmd", "args", "argv", "exec", "bash", "program", "script",
+        ],
+    ),
     ("tool", &["matcher", "match", "toolname", "tools"]),
-    ("timeout", &["timeoutsec", "timeoutms", "timelimit", "seconds"]),
+    (
+        "timeout",
+        &["timeoutsec", "timeoutms", "timelimit", "seconds"],
+    ),
 ];
 
 /// `word` in lower case, letters and digits only.
 fn plain(word: &str) -> String {
-    word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(64).collect()
+    word.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .take(64)
+        .collect()
 }
 
 /// Whether one becomes the other by at most two insertions, deletions or replacements (Levenshtein).
@@ -119,7 +149,9 @@ fn is_close(one: &str, other: &str) -> bool {
         row[0] = i + 1;
         for (j, b) in other.iter().enumerate() {
             let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(a != *b)).min(above + 1).min(row[j] + 1);
+            row[j + 1] = (diagonal + usize::from(a != *b))
+                .min(above + 1)
+                .min(row[j] + 1);
             diagonal = above;
         }
     }
@@ -148,7 +180,13 @@ mod tests {
             assert_eq!(moment(word), meant, "{word}");
         }
         assert_eq!(
-            [key("command"), key("matcher"), key("event"), key("timout"), key("comment")],
+            [
+                key("command"),
+                key("matcher"),
+                key("event"),
+                key("timout"),
+                key("comment")
+            ],
             [Some("run"), Some("tool"), Some("on"), Some("timeout"), None]
         );
     }

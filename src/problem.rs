@@ -30,7 +30,10 @@ pub(crate) enum Wrong {
     NotJson(String),
     RootNotObject(Kind),
     NotWrapped(&'static str),
-    Foreign { agent: &'static str, events: Vec<String> },
+    Foreign {
+        agent: &'static str,
+        events: Vec<String>,
+    },
     RootKeyTwice(String),
     RootKeyMeant(String),
     NoHooks,
@@ -128,7 +131,8 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Wrong {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHAPE: &str = "{\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\", \"argument\"]}]}";
+        const SHAPE: &str =
+            "{\"hooks\": [{\"on\": \"turn-finished\", \"run\": [\"program\", \"argument\"]}]}";
         const ROOT: &str = "the file is {\"hooks\": [...]}";
         const RUN: &str = "\"run\" is an array of strings: the program, then each argument";
         match self {

@@ -32,16 +32,24 @@ const GRACE: Duration = Duration::from_millis(250);
 /// How long a process that was sent SIGKILL is waited for: one that became root is not ours to kill (SPEC 5.4).
 const LAST_WAIT: Duration = Duration::from_secs(1);
 /// The pauses before a busy program file is tried again: 75 ms in all (SPEC 5.6).
-const RETRIES: [Duration; 4] =
-    [Duration::from_millis(5), Duration::from_millis(10), Duration::from_millis(20), Duration::from_millis(40)];
+const RETRIES: [Duration; 4] = [
+    Duration::from_millis(5),
+    Duration::from_millis(10),
+    Duration::from_millis(20),
+    Duration::from_millis(40),
+];
 /// How often a process is looked at where there is neither a pidfd nor a thread to be had.
 const LAST_RESORT: Duration = Duration::from_millis(20);
 
 const NULL: OFlag = OFlag::O_RDWR.union(OFlag::O_NOCTTY).union(OFlag::O_CLOEXEC);
-const DIRECTORY: OFlag = OFlag::O_PATH.union(OFlag::O_DIRECTORY).union(OFlag::O_CLOEXEC);
+const DIRECTORY: OFlag = OFlag::O_PATH
+    .union(OFlag::O_DIRECTORY)
+    .union(OFlag::O_CLOEXEC);
 const ATTRIBUTES: PosixSpawnFlags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK
     .union(PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)
-    .union(PosixSpawnFlags::from_bits_retain(libc::POSIX_SPAWN_SETSID as libc::c_int));
+    .union(PosixSpawnFlags::from_bits_retain(
+        libc::POSIX_SPAWN_SETSID as libc::c_int,
+    ));
 /// Reaps what has ended, if it has; and looks, to leave it there.
 const TAKE: WaitPidFlag = WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG);
 const LOOK: WaitPidFlag = TAKE.union(WaitPidFlag::WNOWAIT);
@@ -95,10 +103,18 @@ pub(crate) fn run(
             process.signal(Signal::SIGKILL);
             match process.reap_when_it_can_be(deadline) {
                 Reaped::Here(change) => {
-                    return Ok(Ending::Alone { change: Some(change), left: process.left_something() });
+                    return Ok(Ending::Alone {
+                        change: Some(change),
+                        left: process.left_something(),
+                    });
                 }
                 // Its number may be a stranger's by now: then nothing is said of what was left.
-                Reaped::Elsewhere => return Ok(Ending::Alone { change: None, left: false }),
+                Reaped::Elsewhere => {
+                    return Ok(Ending::Alone {
+                        change: None,
+                        left: false,
+                    });
+                }
                 Reaped::NotYet => Ending::AtBound { ended: true },
             }
         }
@@ -117,7 +133,11 @@ pub(crate) fn run(
         return Ok(ending);
     }
     stragglers.push(Straggler(process));
-    Ok(if ending == Ending::Interrupted { ending } else { Ending::AtBound { ended: false } })
+    Ok(if ending == Ending::Interrupted {
+        ending
+    } else {
+        Ending::AtBound { ended: false }
+    })
 }
 
 fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {
@@ -141,19 +161,32 @@ fn spawn(start: &Start<'_>) -> Result<Pid, StartError> {
     let unprepared = opened("its start cannot be prepared");
     let (mut actions, attributes) = prepared().map_err(&unprepared)?;
     let (input, writer) = pipe2(OFlag::O_CLOEXEC)
-        .and_then(|(input, writer)| Ok((above_standard_streams(input)?, above_standard_streams(writer)?)))
+        .and_then(|(input, writer)| {
+            Ok((
+                above_standard_streams(input)?,
+                above_standard_streams(writer)?,
+            ))
+        })
         .map_err(opened("no pipe can be made"))?;
     // Written before there is a reader who could go away: the pipe takes it whole, and there is nobody to be killed by
     // SIGPIPE. Closed before the start, so that end of file follows at once.
     write(&writer, start.input).map_err(opened("the event cannot be written"))?;
     drop(writer);
     // The list of actions has room for eight, so nothing is allocated from here on.
-    actions.add_dup2(input.as_raw_fd(), 0).map_err(&unprepared)?;
+    actions
+        .add_dup2(input.as_raw_fd(), 0)
+        .map_err(&unprepared)?;
     sys::add_closefrom(&mut actions, 3).map_err(&unprepared)?;
 
     let mut retries = RETRIES.iter();
     loop {
-        match sys::spawn(start.path, &actions, &attributes, start.words, start.environment) {
+        match sys::spawn(
+            start.path,
+            &actions,
+            &attributes,
+            start.words,
+            start.environment,
+        ) {
             Ok(pid) => return Ok(Pid::from_raw(pid)),
             Err(Errno::ETXTBSY) => match retries.next() {
                 Some(pause) => thread::sleep(*pause),
@@ -230,15 +263,27 @@ enum Waited {
 impl Process {
     fn of(pid: Pid, interrupt: &Interrupt) -> Process {
         match sys::pidfd_open(pid.as_raw()) {
-            Ok(pidfd) => Process { pid, pidfd: Some(pidfd), thread: None },
-            Err(_) => Process { pid, pidfd: None, thread: wake_at_end(pid, interrupt) },
+            Ok(pidfd) => Process {
+                pid,
+                pidfd: Some(pidfd),
+                thread: None,
+            },
+            Err(_) => Process {
+                pid,
+                pidfd: None,
+                thread: wake_at_end(pid, interrupt),
+            },
         }
     }
 
     /// waitid(2) for this child.
     fn changed(&self, flags: WaitPidFlag) -> Result<Option<Change>, Errno> {
         let by_number = sys::Child::Pid(self.pid.as_raw());
-        match self.pidfd.as_ref().map(|pidfd| sys::wait(sys::Child::Pidfd(pidfd.as_fd()), flags)) {
+        match self
+            .pidfd
+            .as_ref()
+            .map(|pidfd| sys::wait(sys::Child::Pidfd(pidfd.as_fd()), flags))
+        {
             Some(answer @ (Ok(_) | Err(Errno::ECHILD))) => answer,
             // Linux 5.3 has pidfds, and does not wait for one.
             _ => sys::wait(by_number, flags),
@@ -270,9 +315,14 @@ impl Process {
             }
             let (wake, heard) = (ears.interrupt.wake(), ears.descriptor());
             let end = self.pidfd.as_ref().map_or(wake, OwnedFd::as_fd);
-            let mut watched = [end, wake, heard].map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
+            let mut watched =
+                [end, wake, heard].map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
             // Rounded up: never before the bound.
-            let timeout = if is_late { PollTimeout::ZERO } else { rounded_up(left) };
+            let timeout = if is_late {
+                PollTimeout::ZERO
+            } else {
+                rounded_up(left)
+            };
             let ended = match poll(&mut watched, timeout) {
                 Ok(_) => !is_unseen && watched[0].any().unwrap_or(false),
                 Err(Errno::EINTR) => false,
@@ -284,7 +334,8 @@ impl Process {
             if ended {
                 return Waited::Ended;
             }
-            let [_, is_woken, has_word] = watched.map(|descriptor| descriptor.any().unwrap_or(false));
+            let [_, is_woken, has_word] =
+                watched.map(|descriptor| descriptor.any().unwrap_or(false));
             if has_word {
                 ears.hear();
             }
@@ -302,7 +353,10 @@ impl Process {
 
     /// Sends `signal` to the whole group, never to one that took its number.
     fn signal(&self, signal: Signal) {
-        let through = self.pidfd.as_ref().map(|pidfd| sys::signal_group(pidfd.as_fd(), signal as libc::c_int));
+        let through = self
+            .pidfd
+            .as_ref()
+            .map(|pidfd| sys::signal_group(pidfd.as_fd(), signal as libc::c_int));
         // Not known to the kernel (EINVAL), or refused by a filter of system calls, whatever it answers.
         let unable = !matches!(through, Some(Ok(()) | Err(Errno::ESRCH)));
         if unable && self.pid.as_raw() > 1 && self.is_ours() {
@@ -347,7 +401,11 @@ impl Process {
     /// Asked after the leader is reaped and the group killed.
     fn left_something(&self) -> bool {
         // Signal 0 can hurt nobody, whoever has the number now.
-        let exists = match self.pidfd.as_ref().map(|pidfd| sys::signal_group(pidfd.as_fd(), 0)) {
+        let exists = match self
+            .pidfd
+            .as_ref()
+            .map(|pidfd| sys::signal_group(pidfd.as_fd(), 0))
+        {
             Some(answer @ (Ok(()) | Err(Errno::ESRCH))) => answer.is_ok(),
             _ => self.pid.as_raw() > 1 && killpg(self.pid, None).is_ok(),
         };
@@ -355,12 +413,21 @@ impl Process {
             return false;
         }
         let mut members = 0;
-        let Ok(processes) = std::fs::read_dir("/proc") else { return true };
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return true;
+        };
         for process in processes.flatten() {
-            if !process.file_name().as_bytes().iter().all(u8::is_ascii_digit) {
+            if !process
+                .file_name()
+                .as_bytes()
+                .iter()
+                .all(u8::is_ascii_digit)
+            {
                 continue;
             }
-            let Ok(stat) = std::fs::read(process.path().join("stat")) else { continue };
+            let Ok(stat) = std::fs::read(process.path().join("stat")) else {
+                continue;
+            };
             match member_of(self.pid, &stat) {
                 Some(Member::Killed) => return true,
                 Some(Member::HadEnded) => members += 1,
@@ -388,7 +455,11 @@ fn member_of(group: Pid, stat: &[u8]) -> Option<Member> {
     }
     let exit_code = fields.nth(46)?.parse::<i32>().ok()?;
     let had_ended = matches!(state, "Z" | "X") && exit_code != Signal::SIGKILL as i32;
-    Some(if had_ended { Member::HadEnded } else { Member::Killed })
+    Some(if had_ended {
+        Member::HadEnded
+    } else {
+        Member::Killed
+    })
 }
 
 /// In whole milliseconds, and never less than `left`.
@@ -411,7 +482,10 @@ fn wake_at_end(pid: Pid, interrupt: &Interrupt) -> Option<JoinHandle<()>> {
         let _ = write(&waker, b"!");
     };
     // Not thread::spawn, which panics where threads have run out.
-    thread::Builder::new().name("bravebot-hooks".to_owned()).spawn(block).ok()
+    thread::Builder::new()
+        .name("bravebot-hooks".to_owned())
+        .spawn(block)
+        .ok()
 }
 
 #[cfg(test)]
@@ -423,14 +497,25 @@ mod tests {
     fn a_member_counts_unless_it_had_ended_before_the_group_was_killed() {
         let stat = |name: &str, state: &str, group: i32, code: i32| {
             let zeroes = "0 ".repeat(46);
-            member_of(Pid::from_raw(77), format!("12 ({name}) {state} 1 {group} {zeroes}{code}\n").as_bytes())
+            member_of(
+                Pid::from_raw(77),
+                format!("12 ({name}) {state} 1 {group} {zeroes}{code}\n").as_bytes(),
+            )
         };
         for state in ["R", "S", "D", "T"] {
-            assert!(matches!(stat("sh", state, 77, 0), Some(Member::Killed)), "{state}");
+            assert!(
+                matches!(stat("sh", state, 77, 0), Some(Member::Killed)),
+                "{state}"
+            );
         }
-        assert!(matches!(stat("a) Z 1 77 (b", "Z", 77, 9), Some(Member::Killed)));
+        assert!(matches!(
+            stat("a) Z 1 77 (b", "Z", 77, 9),
+            Some(Member::Killed)
+        ));
         assert!(matches!(stat("sh", "Z", 77, 0), Some(Member::HadEnded)));
         assert!(matches!(stat("sh", "Z", 77, 15), Some(Member::HadEnded)));
-        assert!(stat("sh", "R", 78, 0).is_none() && member_of(Pid::from_raw(77), b"12 (sh").is_none());
+        assert!(
+            stat("sh", "R", 78, 0).is_none() && member_of(Pid::from_raw(77), b"12 (sh").is_none()
+        );
     }
 }

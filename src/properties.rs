@@ -27,9 +27,16 @@ fn is_one_plain_line(text: &str) {
         c.is_control()
             || ('\u{202a}'..='\u{202e}').contains(&c)
             || ('\u{2066}'..='\u{2069}').contains(&c)
-            || ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}', '\u{200b}', '\u{200c}', '\u{200d}']
-                .contains(&c)
+            || [
+                '\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}', '\u{200b}', '\u{200c}',
+                '\u{200d}',
+            ]
+            .contains(&c)
             || ['\u{2060}', '\u{feff}', '\u{ad}', '\u{180e}'].contains(&c)
     };
-    assert!(!text.is_empty() && !text.contains(is_foul), "{}", text.escape_unicode());
+    assert!(
+        !text.is_empty() && !text.contains(is_foul),
+        "{}",
+        text.escape_unicode()
+    );
 }

@@ -33,21 +33,33 @@ pub struct Report {
 
 impl Report {
     pub(crate) fn of_hook(moment: Moment, program: Arc<str>, failure: Failure) -> Report {
-        Report { hook: Some((moment, program)), failure }
+        Report {
+            hook: Some((moment, program)),
+            failure,
+        }
     }
 
     pub(crate) fn of_file(text: impl fmt::Display) -> Report {
-        Report { hook: None, failure: Failure::File(text.to_string()) }
+        Report {
+            hook: None,
+            failure: Failure::File(text.to_string()),
+        }
     }
 
     pub(crate) fn of_log(text: impl fmt::Display) -> Report {
-        Report { hook: None, failure: Failure::Log(text.to_string()) }
+        Report {
+            hook: None,
+            failure: Failure::Log(text.to_string()),
+        }
     }
 
     /// For the command of this package: a moment whose hooks do not start (SPEC 8.1, 8.7).
     #[doc(hidden)]
     pub fn no_hook_fired(reason: impl fmt::Display) -> Report {
-        Report { hook: None, failure: Failure::NoneFired(reason.to_string()) }
+        Report {
+            hook: None,
+            failure: Failure::NoneFired(reason.to_string()),
+        }
     }
 
     /// The moment of the hook that failed; `None` for a problem of the file or of the log.
@@ -57,7 +69,9 @@ impl Report {
 
     /// The program of the hook that failed, as the file wrote it, escaped for people (SPEC 6.4).
     pub fn program(&self) -> Option<String> {
-        self.hook.as_ref().map(|(_, program)| escaped(program.as_bytes()))
+        self.hook
+            .as_ref()
+            .map(|(_, program)| escaped(program.as_bytes()))
     }
 
     pub(crate) fn program_unescaped(&self) -> Option<&str> {
@@ -72,7 +86,11 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = match &self.hook {
-            Some((moment, program)) => format!("{moment} hook {} {}", quoted(program.as_bytes()), self.failure),
+            Some((moment, program)) => format!(
+                "{moment} hook {} {}",
+                quoted(program.as_bytes()),
+                self.failure
+            ),
             None => self.failure.to_string(),
         };
         if line.len() > LONGEST {
@@ -120,15 +138,26 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::NotStarted(error) => write!(f, "could not be started: {error}"),
-            Failure::TimedOut { seconds, ended: true } => {
+            Failure::TimedOut {
+                seconds,
+                ended: true,
+            } => {
                 write!(f, "was still running after {seconds} s and was stopped")
             }
-            Failure::TimedOut { seconds, ended: false } => {
-                write!(f, "was still running after {seconds} s and could not be killed")
+            Failure::TimedOut {
+                seconds,
+                ended: false,
+            } => {
+                write!(
+                    f,
+                    "was still running after {seconds} s and could not be killed"
+                )
             }
             Failure::Killed(signal) => write!(f, "was killed by {}", signal_name(*signal)),
             Failure::Exited(status) => write!(f, "exited with status {status}"),
-            Failure::LeftRunning => f.write_str("ended but left processes behind, which were killed"),
+            Failure::LeftRunning => {
+                f.write_str("ended but left processes behind, which were killed")
+            }
             Failure::NoneFired(reason) => write!(f, "no hook fired: {reason}"),
             Failure::File(text) | Failure::Log(text) => f.write_str(text),
         }
@@ -264,11 +293,20 @@ pub(crate) enum Fault {
 
 impl Refusal {
     pub(crate) fn of_home(path: &Path, fault: Fault) -> Refusal {
-        Refusal { path: path.to_owned(), link: None, fault, is_of_home: true, user: geteuid().as_raw() }
+        Refusal {
+            path: path.to_owned(),
+            link: None,
+            fault,
+            is_of_home: true,
+            user: geteuid().as_raw(),
+        }
     }
 
     pub(crate) fn below_home(path: &Path, fault: Fault) -> Refusal {
-        Refusal { is_of_home: false, ..Refusal::of_home(path, fault) }
+        Refusal {
+            is_of_home: false,
+            ..Refusal::of_home(path, fault)
+        }
     }
 
     fn mend(&self) -> String {
@@ -276,7 +314,13 @@ impl Refusal {
         // What leads astray is taken away, not what it leads to: that may be /dev/zero.
         let astray = shell_word(self.link.as_ref().unwrap_or(&self.path));
         let user = self.user;
-        let sudo = |owner: u32| if user == 0 || owner == user { "" } else { "sudo " };
+        let sudo = |owner: u32| {
+            if user == 0 || owner == user {
+                ""
+            } else {
+                "sudo "
+            }
+        };
         let allow = |owner: u32, bits: &str| match &self.link {
             _ if owner == user => format!("chmod u+{bits} {path}"),
             Some(_) => format!("rm {astray}"),
@@ -290,13 +334,17 @@ impl Refusal {
             Fault::System(Errno::EMFILE | Errno::ENFILE) => "ulimit -n 1024".to_owned(),
             Fault::System(Errno::EFBIG) => "ulimit -f unlimited".to_owned(),
             Fault::System(Errno::ENOSPC | Errno::EDQUOT) => format!("df -h {path}"),
-            _ if self.is_of_home => "export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"".to_owned(),
+            _ if self.is_of_home => {
+                "export HOME=\"$(getent passwd \"$(id -u)\" | cut -d: -f6)\"".to_owned()
+            }
             // To be run outside of the user namespace, where numbers are others.
             Fault::Owner { owner } if !is_known(owner) => match self.link {
                 Some(_) => format!("rm {astray}"),
                 None => format!("chown {} {path}", outside(user)),
             },
-            Fault::LinkOwner { owner } if !is_known(owner) => format!("chown -h {} {path}", outside(user)),
+            Fault::LinkOwner { owner } if !is_known(owner) => {
+                format!("chown -h {} {path}", outside(user))
+            }
             Fault::Owner { owner } => format!("{}chown {user} {path}", sudo(owner)),
             Fault::LinkOwner { owner } => format!("{}chown -h {user} {path}", sudo(owner)),
             Fault::NotSearchable { owner } => allow(owner, "x"),
@@ -304,14 +352,22 @@ impl Refusal {
             Fault::NotWritable { owner } if owner == user => allow(owner, "wx"),
             // The directory stays root's: that may be how an administrator keeps the hooks file as it is.
             Fault::NotWritable { .. } => {
-                format!("sudo install -m 600 -o {user} /dev/null {}", shell_word(&self.path.join("hooks.log")))
+                format!(
+                    "sudo install -m 600 -o {user} /dev/null {}",
+                    shell_word(&self.path.join("hooks.log"))
+                )
             }
             Fault::CannotRotate(Errno::EACCES | Errno::EPERM) => {
-                format!("truncate -s 0 {}", shell_word(&self.path.with_extension("")))
+                format!(
+                    "truncate -s 0 {}",
+                    shell_word(&self.path.with_extension(""))
+                )
             }
             Fault::Closed => format!("chmod u+rw {path}"),
             Fault::Missing => format!("mkdir -m 0755 {path}"),
-            Fault::LinkIntoProc | Fault::TooManyLinks | Fault::LeadsNowhere => format!("rm {astray}"),
+            Fault::LinkIntoProc | Fault::TooManyLinks | Fault::LeadsNowhere => {
+                format!("rm {astray}")
+            }
             Fault::NotADirectory
             | Fault::NotAFile(_)
             | Fault::NotYours { .. }
@@ -323,7 +379,9 @@ impl Refusal {
                     shell_word(&with_old(self.link.as_ref().unwrap_or(&self.path)))
                 )
             }
-            Fault::HomeNotAbsolute | Fault::HomeThroughProc | Fault::System(_) => format!("ls -ld {path}"),
+            Fault::HomeNotAbsolute | Fault::HomeThroughProc | Fault::System(_) => {
+                format!("ls -ld {path}")
+            }
         }
     }
 }
@@ -406,7 +464,10 @@ fn shell_word(path: &Path) -> String {
                     format!("\\{byte:03o}")
                 }
             };
-            format!("\"$(printf '{}')\"", bytes.iter().map(octal).collect::<String>())
+            format!(
+                "\"$(printf '{}')\"",
+                bytes.iter().map(octal).collect::<String>()
+            )
         }
     }
 }

@@ -15,8 +15,10 @@ use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions};
 use nix::sys::wait::WaitPidFlag;
 
 // nix keeps the C library's object as the one field of a transparent struct. Should that change, this does not compile.
-const _: () = assert!(size_of::<PosixSpawnFileActions>() == size_of::<libc::posix_spawn_file_actions_t>());
-const _: () = assert!(align_of::<PosixSpawnFileActions>() == align_of::<libc::posix_spawn_file_actions_t>());
+const _: () =
+    assert!(size_of::<PosixSpawnFileActions>() == size_of::<libc::posix_spawn_file_actions_t>());
+const _: () =
+    assert!(align_of::<PosixSpawnFileActions>() == align_of::<libc::posix_spawn_file_actions_t>());
 const _: () = assert!(size_of::<PosixSpawnAttr>() == size_of::<libc::posix_spawnattr_t>());
 const _: () = assert!(align_of::<PosixSpawnAttr>() == align_of::<libc::posix_spawnattr_t>());
 
@@ -34,7 +36,11 @@ unsafe impl Sync for Strings {}
 
 impl From<Vec<CString>> for Strings {
     fn from(strings: Vec<CString>) -> Strings {
-        let pointers = strings.iter().map(|string| string.as_ptr().cast_mut()).chain([ptr::null_mut()]).collect();
+        let pointers = strings
+            .iter()
+            .map(|string| string.as_ptr().cast_mut())
+            .chain([ptr::null_mut()])
+            .collect();
         Strings { strings, pointers }
     }
 }
@@ -69,17 +75,38 @@ pub fn spawn(
     let (words, environment) = (words.pointers.as_ptr(), environment.pointers.as_ptr());
     // SAFETY: both objects are initialised (size and alignment asserted above), `path` and each string end in a NUL, both
     // arrays in a null pointer, and all of it outlives the call, which writes to `pid` alone.
-    let error = unsafe { libc::posix_spawn(&raw mut pid, path.as_ptr(), actions, attributes, words, environment) };
-    if error == 0 { Ok(pid) } else { Err(Errno::from_raw(error)) }
+    let error = unsafe {
+        libc::posix_spawn(
+            &raw mut pid,
+            path.as_ptr(),
+            actions,
+            attributes,
+            words,
+            environment,
+        )
+    };
+    if error == 0 {
+        Ok(pid)
+    } else {
+        Err(Errno::from_raw(error))
+    }
 }
 
 /// Makes the started process enter `directory` (posix_spawn_file_actions_addfchdir_np, glibc 2.29).
-pub fn add_fchdir(actions: &mut PosixSpawnFileActions, directory: BorrowedFd<'_>) -> Result<(), Errno> {
+pub fn add_fchdir(
+    actions: &mut PosixSpawnFileActions,
+    directory: BorrowedFd<'_>,
+) -> Result<(), Errno> {
     let actions = ptr::from_mut(actions).cast::<libc::posix_spawn_file_actions_t>();
     // SAFETY: the pointer is to an initialised object, which PosixSpawnFileActions is and stays (same size and
     // alignment, asserted above), borrowed exclusively for the call.
-    let error = unsafe { libc::posix_spawn_file_actions_addfchdir_np(actions, directory.as_raw_fd()) };
-    if error == 0 { Ok(()) } else { Err(Errno::from_raw(error)) }
+    let error =
+        unsafe { libc::posix_spawn_file_actions_addfchdir_np(actions, directory.as_raw_fd()) };
+    if error == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_raw(error))
+    }
 }
 
 /// Makes the started process close every descriptor from `first` on (posix_spawn_file_actions_addclosefrom_np, glibc 2.34).
@@ -87,7 +114,11 @@ pub fn add_closefrom(actions: &mut PosixSpawnFileActions, first: RawFd) -> Resul
     let actions = ptr::from_mut(actions).cast::<libc::posix_spawn_file_actions_t>();
     // SAFETY: as in `add_fchdir`.
     let error = unsafe { libc::posix_spawn_file_actions_addclosefrom_np(actions, first) };
-    if error == 0 { Ok(()) } else { Err(Errno::from_raw(error)) }
+    if error == 0 {
+        Ok(())
+    } else {
+        Err(Errno::from_raw(error))
+    }
 }
 
 /// A descriptor for the process `pid` (pidfd_open(2), Linux 5.3), close-on-exec as every such descriptor is.
@@ -106,7 +137,13 @@ pub fn signal_group(process: BorrowedFd<'_>, signal: libc::c_int) -> Result<(), 
     let info = ptr::null::<libc::siginfo_t>();
     // SAFETY: a null siginfo is allowed and means that of kill(2); the rest are integers.
     let result = unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, info, PIDFD_SIGNAL_PROCESS_GROUP)
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            process.as_raw_fd(),
+            signal,
+            info,
+            PIDFD_SIGNAL_PROCESS_GROUP,
+        )
     };
     Errno::result(result).map(drop)
 }
@@ -125,7 +162,8 @@ pub fn fork() -> Result<libc::pid_t, Errno> {
 pub fn close_from(first: libc::c_uint) -> Result<(), Errno> {
     // SAFETY: the call takes three integers and touches no memory of this process; the command calls it while nothing of
     // its own stands at `first` or above.
-    Errno::result(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) }).map(drop)
+    Errno::result(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, 0) })
+        .map(drop)
 }
 
 /// How a child changed.
@@ -176,7 +214,8 @@ pub fn wait(child: Child<'_>, flags: WaitPidFlag) -> Result<Option<Change>, Errn
 pub fn is_ignored(signal: nix::sys::signal::Signal) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: no new action is given, and `action` is writable and of the right type.
-    let result = unsafe { libc::sigaction(signal as libc::c_int, ptr::null(), action.as_mut_ptr()) };
+    let result =
+        unsafe { libc::sigaction(signal as libc::c_int, ptr::null(), action.as_mut_ptr()) };
     // SAFETY: all zeroes is a valid sigaction, and the call either fills it in or leaves it.
     result == 0 && unsafe { action.assume_init() }.sa_sigaction == libc::SIG_IGN
 }
@@ -211,7 +250,8 @@ pub fn raise(signal: libc::c_int) {
 pub fn columns(descriptor: BorrowedFd<'_>) -> Option<usize> {
     let mut size = MaybeUninit::<libc::winsize>::zeroed();
     // SAFETY: `size` is writable and of the type that TIOCGWINSZ fills in.
-    let result = unsafe { libc::ioctl(descriptor.as_raw_fd(), libc::TIOCGWINSZ, size.as_mut_ptr()) };
+    let result =
+        unsafe { libc::ioctl(descriptor.as_raw_fd(), libc::TIOCGWINSZ, size.as_mut_ptr()) };
     // SAFETY: all zeroes is a valid winsize, and the call either fills it in or leaves it.
     let columns = unsafe { size.assume_init() }.ws_col;
     (result == 0 && columns > 0).then_some(columns.into())

@@ -40,18 +40,25 @@ pub(crate) struct Home(PathBuf);
 impl Home {
     /// `None` where `HOME` is unset or empty: then there are no hooks, and no report (SPEC 1.1).
     pub(crate) fn of(home: Option<OsString>) -> Result<Option<Home>, Refusal> {
-        let Some(home) = home.filter(|home| !home.is_empty()) else { return Ok(None) };
+        let Some(home) = home.filter(|home| !home.is_empty()) else {
+            return Ok(None);
+        };
         let home = PathBuf::from(home);
         let first = home.components().nth(1);
         if !home.is_absolute() {
             Err(Refusal::of_home(&home, Fault::HomeNotAbsolute))
-        } else if first
-            .is_some_and(|first| ["proc", "dev"].map(|name| Component::Normal(name.as_ref())).contains(&first))
-        {
+        } else if first.is_some_and(|first| {
+            ["proc", "dev"]
+                .map(|name| Component::Normal(name.as_ref()))
+                .contains(&first)
+        }) {
             Err(Refusal::of_home(&home, Fault::HomeThroughProc))
         } else if getuid() != geteuid() || getgid() != getegid() {
             // The program with the bit is the one that runs here.
-            Err(Refusal::of_home(&std::env::current_exe().unwrap_or_default(), Fault::IdsDiffer))
+            Err(Refusal::of_home(
+                &std::env::current_exe().unwrap_or_default(),
+                Fault::IdsDiffer,
+            ))
         } else if !is_known(geteuid().as_raw()) {
             Err(Refusal::of_home(&home, Fault::NotMapped))
         } else {
@@ -65,21 +72,38 @@ impl Home {
 
     /// The file at `path` below `HOME`, whole; `None` where it, or a directory on the way, does not exist (SPEC 1.2).
     pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Option<TrustedText>, Refusal> {
-        let Some((walk, found)) = Walk::to(&self.0, path)? else { return Ok(None) };
-        let Found::Other(name, stat) = found else { return Err(walk.refusal(Fault::NotAFile("a directory"))) };
+        let Some((walk, found)) = Walk::to(&self.0, path)? else {
+            return Ok(None);
+        };
+        let Found::Other(name, stat) = found else {
+            return Err(walk.refusal(Fault::NotAFile("a directory")));
+        };
         judge(&walk, &stat)?;
         // Should the name have become a link, a FIFO or a device since, this open neither follows nor waits.
-        let flags = OFlag::O_RDONLY | OFlag::O_NONBLOCK | OFlag::O_NOFOLLOW | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-        let file = openat(walk.at(), &*name, flags, Mode::empty()).map_err(|error| match error {
-            Errno::EACCES => walk.refusal(Fault::NotReadable { owner: stat.st_uid }),
-            error => walk.refusal(Fault::System(error)),
-        })?;
-        judge(&walk, &fstat(&file).map_err(|error| walk.refusal(Fault::System(error)))?)?;
+        let flags = OFlag::O_RDONLY
+            | OFlag::O_NONBLOCK
+            | OFlag::O_NOFOLLOW
+            | OFlag::O_NOCTTY
+            | OFlag::O_CLOEXEC;
+        let file =
+            openat(walk.at(), &*name, flags, Mode::empty()).map_err(|error| match error {
+                Errno::EACCES => walk.refusal(Fault::NotReadable { owner: stat.st_uid }),
+                error => walk.refusal(Fault::System(error)),
+            })?;
+        judge(
+            &walk,
+            &fstat(&file).map_err(|error| walk.refusal(Fault::System(error)))?,
+        )?;
         let mut bytes = Vec::new();
-        match File::from(file).take(limit as u64 + 1).read_to_end(&mut bytes) {
+        match File::from(file)
+            .take(limit as u64 + 1)
+            .read_to_end(&mut bytes)
+        {
             Ok(read) if read > limit => Err(walk.refusal(Fault::TooLarge { limit })),
             Ok(_) => Ok(Some(TrustedText(bytes))),
-            Err(error) => Err(walk.refusal(Fault::System(Errno::from_raw(error.raw_os_error().unwrap_or(0))))),
+            Err(error) => Err(walk.refusal(Fault::System(Errno::from_raw(
+                error.raw_os_error().unwrap_or(0),
+            )))),
         }
     }
 

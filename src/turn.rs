@@ -24,7 +24,10 @@ pub struct Turn {
 impl Launcher {
     /// Begins a turn in `directory`: fires turn-started and returns when its hooks are over.
     pub fn turn(&self, directory: impl Into<PathBuf>) -> Turn {
-        let turn = Turn { launcher: self.clone(), directory: directory.into() };
+        let turn = Turn {
+            launcher: self.clone(),
+            directory: directory.into(),
+        };
         turn.launcher.fire(Event::TurnStarted, &turn.directory);
         turn
     }
@@ -34,12 +37,16 @@ impl Turn {
     /// Fires tool-finished: the call of the tool of this name has finished, whatever came of it. Blocks like
     /// [`Launcher::fire`].
     pub fn tool_finished(&self, tool: &str) {
-        self.launcher.fire(Event::ToolFinished(Some(tool)), &self.directory);
+        self.launcher
+            .fire(Event::ToolFinished(Some(tool)), &self.directory);
     }
 
     /// What a run inside this turn holds. It borrows the turn, so the turn outlives it and turn-finished comes last.
     pub fn delegate(&self) -> Delegate<'_> {
-        Delegate { launcher: &self.launcher, directory: &self.directory }
+        Delegate {
+            launcher: &self.launcher,
+            directory: &self.directory,
+        }
     }
 }
 
@@ -98,7 +105,8 @@ pub struct Delegate<'a> {
 impl Delegate<'_> {
     /// Fires tool-finished for a call that the delegate made. Blocks like [`Launcher::fire`].
     pub fn tool_finished(&self, tool: &str) {
-        self.launcher.fire(Event::ToolFinished(Some(tool)), self.directory);
+        self.launcher
+            .fire(Event::ToolFinished(Some(tool)), self.directory);
     }
 }
 

@@ -48,8 +48,14 @@ pub struct TurnLog {
 impl TurnLog {
     /// A log for a turn in `directory`, which every line names, below `HOME` as it is now. Opens nothing yet.
     pub fn of_turn_in(directory: &Path) -> TurnLog {
-        let name = directory.to_str().map_or_else(|| escaped(directory.as_os_str().as_bytes()), str::to_owned);
-        TurnLog { home: Home::of(std::env::var_os("HOME")), directory: name, standing: Mutex::default() }
+        let name = directory
+            .to_str()
+            .map_or_else(|| escaped(directory.as_os_str().as_bytes()), str::to_owned);
+        TurnLog {
+            home: Home::of(std::env::var_os("HOME")),
+            directory: name,
+            standing: Mutex::default(),
+        }
     }
 
     /// Adds one line for `report`. A problem of the file that stands in the log already is not written again.
@@ -64,7 +70,9 @@ impl TurnLog {
     /// As [`TurnLog::add`], for the command of this package: calls `not_written` first where there is no line.
     #[doc(hidden)]
     pub fn add_or(&self, report: &Report, not_written: impl FnOnce()) -> Result<(), Report> {
-        let Err(refusal) = self.try_to_add(report) else { return Ok(()) };
+        let Err(refusal) = self.try_to_add(report) else {
+            return Ok(());
+        };
         not_written();
         let refusal = refusal.to_string();
         match report.failure() {
@@ -77,18 +85,27 @@ impl TurnLog {
     /// For the command of this package: what would keep a line from being written now. Makes the file where there is none.
     #[doc(hidden)]
     pub fn try_out(&self) -> Result<(), Report> {
-        let Some(home) = self.home.as_ref().map_err(not_written_for)? else { return Ok(()) };
-        Self::file(home).map(drop).map_err(|refusal| not_written_for(&refusal))
+        let Some(home) = self.home.as_ref().map_err(not_written_for)? else {
+            return Ok(());
+        };
+        Self::file(home)
+            .map(drop)
+            .map_err(|refusal| not_written_for(&refusal))
     }
 
     fn file(home: &Home) -> Result<File, Refusal> {
         let at = |path: &str, fault| Refusal::below_home(&home.join(path), fault);
-        let directory = home.directory(DIRECTORY)?.ok_or_else(|| at(DIRECTORY, Fault::Missing))?;
+        let directory = home
+            .directory(DIRECTORY)?
+            .ok_or_else(|| at(DIRECTORY, Fault::Missing))?;
         let refused = |fault| at(LOG, fault);
         open(&directory).map_err(|fault| match fault {
             Fault::CannotRotate(_) => at(".bravebot/hooks.log.1", fault),
             Fault::System(Errno::EACCES) => {
-                match (fstatat(&directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW), fstat(&directory)) {
+                match (
+                    fstatat(&directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW),
+                    fstat(&directory),
+                ) {
                     (Ok(log), _) if log.st_uid == geteuid().as_raw() => refused(Fault::Closed),
                     (Ok(log), _) => refused(Fault::NotYours { owner: log.st_uid }),
                     (_, Ok(stat)) => at(DIRECTORY, Fault::NotWritable { owner: stat.st_uid }),
@@ -100,13 +117,19 @@ impl TurnLog {
     }
 
     fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
-        let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else { return Ok(()) };
+        let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else {
+            return Ok(());
+        };
         let file = Self::file(home)?;
         let refused = |fault| Refusal::below_home(&home.join(LOG), fault);
         let said = said(report);
         let is_of_file = matches!(report.failure(), Failure::File(_));
         let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_of_file && standing.get_or_insert_with(|| standing_in(&file)).contains(&said) {
+        if is_of_file
+            && standing
+                .get_or_insert_with(|| standing_in(&file))
+                .contains(&said)
+        {
             return Ok(());
         }
         let mut line = self.line(report, &said);
@@ -128,13 +151,18 @@ impl TurnLog {
     fn line(&self, report: &Report, said: &str) -> String {
         let mut line = format!("{{\"time\":\"{}\",", rfc3339(SystemTime::now()));
         if let (Some(moment), Some(program)) = (report.moment(), report.program_unescaped()) {
-            line.push_str(&format!("\"moment\":\"{moment}\",\"program\":{},", json(program)));
+            line.push_str(&format!(
+                "\"moment\":\"{moment}\",\"program\":{},",
+                json(program)
+            ));
         }
         line.push_str(said);
         line.push_str(&json(&self.directory));
         match report.failure() {
             Failure::Exited(status) => line.push_str(&format!(",\"status\":{status}")),
-            Failure::Killed(signal) => line.push_str(&format!(",\"signal\":\"{}\"", signal_name(*signal))),
+            Failure::Killed(signal) => {
+                line.push_str(&format!(",\"signal\":\"{}\"", signal_name(*signal)))
+            }
             Failure::TimedOut { seconds, .. } => line.push_str(&format!(",\"seconds\":{seconds}")),
             _ => {}
         }
@@ -170,23 +198,41 @@ pub struct LastReport {
 impl Summary {
     /// Opens the log only to read, by the same rules, and makes none.
     pub(crate) fn of(home: &Home) -> Summary {
-        let mut summary = Summary { path: home.join(DIRECTORY).join(NAME), reports: 0, last: None };
-        let Ok(Some(directory)) = home.directory(DIRECTORY) else { return summary };
-        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-        let Ok(file) = openat(&directory, NAME, flags, Mode::empty()) else { return summary };
+        let mut summary = Summary {
+            path: home.join(DIRECTORY).join(NAME),
+            reports: 0,
+            last: None,
+        };
+        let Ok(Some(directory)) = home.directory(DIRECTORY) else {
+            return summary;
+        };
+        let flags = OFlag::O_RDONLY
+            | OFlag::O_NOFOLLOW
+            | OFlag::O_NONBLOCK
+            | OFlag::O_NOCTTY
+            | OFlag::O_CLOEXEC;
+        let Ok(file) = openat(&directory, NAME, flags, Mode::empty()) else {
+            return summary;
+        };
         if !fstat(&file).is_ok_and(|stat| judge(&stat).is_ok()) {
             return summary;
         }
         let mut bytes = Vec::new();
         let _ = File::from(file).take(2 * LARGEST).read_to_end(&mut bytes);
         for line in bytes.split(|byte| *byte == b'\n') {
-            let Ok(report) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(line) else { continue };
+            let Ok(report) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(line) else {
+                continue;
+            };
             let text = |key: &str| serde_json::from_str::<String>(report.get(key)?.get()).ok();
             if let Some(message) = text("message") {
                 summary.reports += 1;
                 let written = text("time").unwrap_or_default();
                 let (time, message) = (of_rfc3339(&written), plain(&message));
-                summary.last = Some(LastReport { written: plain(&written), time, message });
+                summary.last = Some(LastReport {
+                    written: plain(&written),
+                    time,
+                    message,
+                });
             }
         }
         summary
@@ -195,13 +241,19 @@ impl Summary {
 
 /// What stands in a log is escaped already; somebody who edited it may have undone that.
 fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() && !is_hidden(*c)).collect()
+    text.chars()
+        .filter(|c| !c.is_control() && !is_hidden(*c))
+        .collect()
 }
 
 /// The middle of a line: by this text a report that stands in the log is found again. No string in a line can hold it,
 /// since a quote within a string is escaped.
 fn said(report: &Report) -> String {
-    format!("\"failure\":\"{}\",\"message\":{},\"directory\":", report.failure().word(), json(&report.to_string()))
+    format!(
+        "\"failure\":\"{}\",\"message\":{},\"directory\":",
+        report.failure().word(),
+        json(&report.to_string())
+    )
 }
 
 fn not_written_for(refusal: impl std::fmt::Display) -> Report {
@@ -218,7 +270,8 @@ fn open(directory: &OwnedFd) -> Result<File, Fault> {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(file) => {
                 let at_name = fstatat(directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW);
-                let is_this = at_name.is_ok_and(|at| (at.st_dev, at.st_ino) == (stat.st_dev, stat.st_ino));
+                let is_this =
+                    at_name.is_ok_and(|at| (at.st_dev, at.st_ino) == (stat.st_dev, stat.st_ino));
                 // Where the name has another file by now, somebody else was faster.
                 if is_this {
                     // A log that cannot be made the older one would grow without end.
@@ -242,7 +295,12 @@ fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
         | OFlag::O_NONBLOCK
         | OFlag::O_NOCTTY
         | OFlag::O_CLOEXEC;
-    let file = match openat(directory.as_fd(), NAME, flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+    let file = match openat(
+        directory.as_fd(),
+        NAME,
+        flags,
+        Mode::S_IRUSR | Mode::S_IWUSR,
+    ) {
         Ok(file) => above_standard_streams(file).map_err(Fault::System)?,
         Err(Errno::ELOOP) => return Err(Fault::NotAFile("a link")),
         Err(Errno::EISDIR) => return Err(Fault::NotAFile("a directory")),
@@ -275,7 +333,9 @@ fn judge(stat: &FileStat) -> Result<(), Fault> {
 fn standing_in(mut file: &File) -> BTreeSet<String> {
     let mut bytes = Vec::new();
     // A little more than its limit, whatever its size.
-    let _ = Read::by_ref(&mut file).take(2 * LARGEST).read_to_end(&mut bytes);
+    let _ = Read::by_ref(&mut file)
+        .take(2 * LARGEST)
+        .read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let said = text.lines().filter_map(|line| {
         let part = &line[line.find("\"failure\":\"file\"")?..];
@@ -308,7 +368,11 @@ fn json(text: &str) -> String {
     for c in serde_json::to_string(text).unwrap_or_default().chars() {
         if c.is_control() || is_hidden(c) {
             let mut units = [0; 2];
-            out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            out.extend(
+                c.encode_utf16(&mut units)
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
         } else {
             out.push(c);
         }
@@ -320,11 +384,17 @@ fn json(text: &str) -> String {
 fn of_rfc3339(text: &str) -> Option<SystemTime> {
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let days = (1970..year).map(|year| 365 + u64::from(is_leap(year))).sum::<u64>()
-        + days_of_months(year).iter().take(usize::try_from(month).ok()?.checked_sub(1)?).sum::<u64>()
+    let days = (1970..year)
+        .map(|year| 365 + u64::from(is_leap(year)))
+        .sum::<u64>()
+        + days_of_months(year)
+            .iter()
+            .take(usize::try_from(month).ok()?.checked_sub(1)?)
+            .sum::<u64>()
         + day.checked_sub(1)?;
     let seconds = days * 86_400 + number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)?;
-    let time = UNIX_EPOCH.checked_add(Duration::from_secs(seconds) + Duration::from_millis(number(20, 23)?))?;
+    let time = UNIX_EPOCH
+        .checked_add(Duration::from_secs(seconds) + Duration::from_millis(number(20, 23)?))?;
     (rfc3339(time) == text).then_some(time)
 }
 
@@ -333,7 +403,20 @@ fn is_leap(year: u64) -> bool {
 }
 
 fn days_of_months(year: u64) -> [u64; 12] {
-    [31, 28 + u64::from(is_leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    [
+        31,
+        28 + u64::from(is_leap(year)),
+        31,
+        30,
+        31,
+        30,
+        31,
+        31,
+        30,
+        31,
+        30,
+        31,
+    ]
 }
 
 /// `time` in UTC (RFC 3339), to the millisecond; before 1970 it is 1970.
@@ -354,7 +437,11 @@ fn rfc3339(time: SystemTime) -> String {
         month += 1;
     }
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", day + 1, since.subsec_millis())
+    format!(
+        "{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
+        day + 1,
+        since.subsec_millis()
+    )
 }
 
 #[cfg(test)]
@@ -372,11 +459,18 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00.007Z"),
         ] {
             let time = UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7);
-            assert_eq!((rfc3339(time).as_str(), of_rfc3339(text)), (text, Some(time)));
+            assert_eq!(
+                (rfc3339(time).as_str(), of_rfc3339(text)),
+                (text, Some(time))
+            );
         }
-        for text in
-            ["", "yesterday", "2024-13-01T00:00:00.000Z", "2024-02-30T00:00:00.000Z", "9999999999999999999999999"]
-        {
+        for text in [
+            "",
+            "yesterday",
+            "2024-13-01T00:00:00.000Z",
+            "2024-02-30T00:00:00.000Z",
+            "9999999999999999999999999",
+        ] {
             assert_eq!(of_rfc3339(text), None, "{text}");
         }
     }
@@ -386,7 +480,13 @@ mod tests {
     fn a_json_string_keeps_its_value_and_cannot_draw() {
         let text = "a\"\\\n\u{1b}\u{7f}\u{9b}\u{202e}\u{e0041}é";
         let json = json(text);
-        assert_eq!(serde_json::from_str::<String>(&json).ok().as_deref(), Some(text));
-        assert_eq!(json, "\"a\\\"\\\\\\n\\u001b\\u007f\\u009b\\u202e\\udb40\\udc41é\"");
+        assert_eq!(
+            serde_json::from_str::<String>(&json).ok().as_deref(),
+            Some(text)
+        );
+        assert_eq!(
+            json,
+            "\"a\\\"\\\\\\n\\u001b\\u007f\\u009b\\u202e\\udb40\\udc41é\""
+        );
     }
 }

@@ -20,7 +20,9 @@ use crate::report::{Fault, Refusal};
 /// How many symbolic links are followed; one more is refused, as by the kernel (SPEC 1.4, path_resolution(7)).
 const MOST_LINKS: u32 = 40;
 
-const STEP: OFlag = OFlag::O_PATH.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+const STEP: OFlag = OFlag::O_PATH
+    .union(OFlag::O_NOFOLLOW)
+    .union(OFlag::O_CLOEXEC);
 
 /// What stands at the end of a way.
 pub(crate) enum Found {
@@ -114,14 +116,20 @@ impl<'a> Walk<'a> {
     /// Walks until nothing is left to do. `None`: a component is missing, and no link led there.
     fn arrive(&mut self) -> Result<Option<Found>, Refusal> {
         while let Some(step) = self.todo.pop() {
-            if self.link.as_ref().is_some_and(|(_, end)| self.todo.len() < *end) {
+            if self
+                .link
+                .as_ref()
+                .is_some_and(|(_, end)| self.todo.len() < *end)
+            {
                 self.link = None;
             }
             let Step::Into(name) = step else {
                 self.climb()?;
                 continue;
             };
-            let Some(entry) = self.open(&name)? else { return Ok(None) };
+            let Some(entry) = self.open(&name)? else {
+                return Ok(None);
+            };
             let stat = self.stat(&entry)?;
             self.path.push(&name);
             match SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT {
@@ -188,7 +196,8 @@ impl<'a> Walk<'a> {
             (self.path, self.depth) = (self.home.to_owned(), Some(0));
             self.push(below);
         } else {
-            self.at = open("/", STEP, Mode::empty()).map_err(|error| self.refusal(Fault::System(error)))?;
+            self.at = open("/", STEP, Mode::empty())
+                .map_err(|error| self.refusal(Fault::System(error)))?;
             (self.path, self.depth) = (PathBuf::from("/"), None);
             self.judge(&self.at)?;
             self.push(target);
@@ -241,15 +250,21 @@ impl<'a> Walk<'a> {
 
     fn duplicate(&self, directory: &OwnedFd) -> Result<OwnedFd, Refusal> {
         let errno = |error: std::io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(0));
-        directory.try_clone().map_err(|error| self.refusal(Fault::System(errno(error))))
+        directory
+            .try_clone()
+            .map_err(|error| self.refusal(Fault::System(errno(error))))
     }
 
     fn push(&mut self, path: &Path) {
-        self.todo.extend(path.components().rev().filter_map(|component| match component {
-            Component::ParentDir => Some(Step::Up),
-            Component::Normal(name) => Some(Step::Into(name.to_owned())),
-            _ => None,
-        }));
+        self.todo.extend(
+            path.components()
+                .rev()
+                .filter_map(|component| match component {
+                    Component::ParentDir => Some(Step::Up),
+                    Component::Normal(name) => Some(Step::Into(name.to_owned())),
+                    _ => None,
+                }),
+        );
     }
 
     fn cannot_enter(&self, error: Errno) -> Refusal {

@@ -136,19 +136,35 @@ mod tests {
     #[test]
     fn the_readme_prints_the_table() {
         let readme = include_str!("../README.md");
-        let rows: Vec<String> = WITHHELD.iter().map(|(name, whose)| format!("| `{name}` | {whose} |")).collect();
-        assert!(readme.contains(&rows.join("\n")), "the README should print:\n{}", rows.join("\n"));
+        let rows: Vec<String> = WITHHELD
+            .iter()
+            .map(|(name, whose)| format!("| `{name}` | {whose} |"))
+            .collect();
+        assert!(
+            readme.contains(&rows.join("\n")),
+            "the README should print:\n{}",
+            rows.join("\n")
+        );
     }
 
     /// SPEC 4.1, 4.2.
     #[test]
     fn the_table_is_in_order_and_holds_no_developer_tools_credential() {
         // As it is looked up: each name in upper case, by its bytes.
-        assert!(WITHHELD.iter().all(|(name, _)| *name == name.to_ascii_uppercase()));
+        assert!(
+            WITHHELD
+                .iter()
+                .all(|(name, _)| *name == name.to_ascii_uppercase())
+        );
         assert!(WITHHELD.is_sorted_by(|one, next| one.0 < next.0));
-        for kept in
-            ["GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
-        {
+        for kept in [
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "NPM_TOKEN",
+            "AWS_PROFILE",
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+        ] {
             assert!(WITHHELD.iter().all(|(name, _)| *name != kept), "{kept}");
         }
     }

@@ -9,7 +9,10 @@ use serde_json::Value;
 
 fn check(sandbox: &Sandbox, arguments: &[&str]) -> Run {
     let run = sandbox.run(&[&["check"], arguments].concat());
-    assert!(run.stderr.is_empty() && matches!(run.status, 0 | 1), "{run:#?}");
+    assert!(
+        run.stderr.is_empty() && matches!(run.status, 0 | 1),
+        "{run:#?}"
+    );
     run
 }
 
@@ -19,7 +22,12 @@ fn json(sandbox: &Sandbox) -> Value {
 
 /// The messages of one list of the JSON.
 fn messages(json: &Value, list: &str) -> Vec<String> {
-    json[list].as_array().unwrap().iter().map(|finding| finding["message"].as_str().unwrap().to_owned()).collect()
+    json[list]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["message"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// What people get wrong, from public reports on other agents' hooks and from those agents' documents, rewritten: the file,
@@ -117,8 +125,14 @@ const THIRTY: &[(&str, &str)] = &[
         "{\n  // a notification\n  \"hooks\": []\n}",
         "hooks.json:2:3: not JSON: a comment; JSON has none, take it out; no hook is in force",
     ),
-    ("{'hooks': []}", "hooks.json:1:2: not JSON: a single quote; JSON has double quotes alone; no hook is in force"),
-    ("{hooks: []}", r#"hooks.json:1:2: not JSON: the key needs double quotes; write "hooks"; no hook is in force"#),
+    (
+        "{'hooks': []}",
+        "hooks.json:1:2: not JSON: a single quote; JSON has double quotes alone; no hook is in force",
+    ),
+    (
+        "{hooks: []}",
+        r#"hooks.json:1:2: not JSON: the key needs double quotes; write "hooks"; no hook is in force"#,
+    ),
     (
         "{\"hooks\": [\n  {\"on\": \"turn-finished\" \"run\": [\"true\"]}\n]}",
         "hooks.json:2:25: not JSON: a comma is missing here; no hook is in force",
@@ -208,11 +222,18 @@ fn the_first_line_names_the_true_cause_and_its_place() {
     for (file, first) in THIRTY {
         let sandbox = Sandbox::with(file);
         let run = check(&sandbox, &[]);
-        assert_eq!((run.status, run.stdout.lines().next()), (1, Some(*first)), "{file}\n{run:#?}");
+        assert_eq!(
+            (run.status, run.stdout.lines().next()),
+            (1, Some(*first)),
+            "{file}\n{run:#?}"
+        );
         assert!(!run.stdout.contains("S3CRET"), "{run:#?}");
         // What `fire` says is the same.
         let said = sandbox.fire("turn-finished");
-        assert!(said.stderr.contains(&format!("bravebot-hooks: {first}\n")), "{said:#?}");
+        assert!(
+            said.stderr.contains(&format!("bravebot-hooks: {first}\n")),
+            "{said:#?}"
+        );
     }
 }
 
@@ -226,12 +247,28 @@ fn every_entry_is_shown_in_its_order_with_where_its_program_is() {
     let tool = sandbox.script("tool", "#!/bin/sh\ntouch ran\n");
     let path = format!("{}:/usr/bin:/bin", sandbox.root().display());
     let run = Run::of(sandbox.command(&["check"]).env("PATH", &path));
-    let rows: Vec<Vec<&str>> = run.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<Vec<&str>> = run
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
     let shown = tool.to_str().unwrap();
     // Too wide for a table where the path is long; then a block an entry.
-    let blocks = ["line 2: in force", "line 3: not in force", "line 4: in force", shown, "not found"];
-    assert!(blocks.iter().all(|part| run.stdout.contains(part)), "{run:#?} {rows:?}");
-    assert!(run.stdout.contains("2 of 3 entries in force") && !run.stdout.contains("S3CRET"), "{run:#?}");
+    let blocks = [
+        "line 2: in force",
+        "line 3: not in force",
+        "line 4: in force",
+        shown,
+        "not found",
+    ];
+    assert!(
+        blocks.iter().all(|part| run.stdout.contains(part)),
+        "{run:#?} {rows:?}"
+    );
+    assert!(
+        run.stdout.contains("2 of 3 entries in force") && !run.stdout.contains("S3CRET"),
+        "{run:#?}"
+    );
 
     let json = json(&sandbox);
     assert_eq!(
@@ -239,13 +276,21 @@ fn every_entry_is_shown_in_its_order_with_where_its_program_is() {
         (&1.into(), &true.into(), &sandbox.file().to_str().into())
     );
     let entries = json["entries"].as_array().unwrap();
-    let of = |entry: &Value| ["line", "column", "in_force", "moment", "tool", "program"].map(|key| entry[key].clone());
+    let of = |entry: &Value| {
+        ["line", "column", "in_force", "moment", "tool", "program"].map(|key| entry[key].clone())
+    };
     let expected = [
         serde_json::json!([2, 2, true, "tool-finished", "write_file", "tool"]),
         serde_json::json!([3, 2, false, null, null, "x"]),
         serde_json::json!([4, 2, true, "turn-finished", null, "missing"]),
     ];
-    assert_eq!(entries.iter().map(|entry| Value::from(of(entry).to_vec())).collect::<Vec<_>>(), expected);
+    assert_eq!(
+        entries
+            .iter()
+            .map(|entry| Value::from(of(entry).to_vec()))
+            .collect::<Vec<_>>(),
+        expected
+    );
     assert!(!sandbox.work().join("ran").exists());
 }
 
@@ -268,21 +313,61 @@ fn what_was_probably_not_meant_is_a_warning() {
     for (target, link) in [("work/fmt.sh", "link"), ("shared/tool", "wide")] {
         std::os::unix::fs::symlink(sandbox.root().join(target), sandbox.root().join(link)).unwrap();
     }
-    let entry =
-        |run: &[&str], more: &str| format!("{{\"on\":\"turn-finished\",\"run\":{}{more}}}", serde_json::json!(run));
-    let tool =
-        |tool: &str| format!("{{\"on\":\"tool-finished\",\"tool\":{},\"run\":[\"true\"]}}", serde_json::json!(tool));
+    let entry = |run: &[&str], more: &str| {
+        format!(
+            "{{\"on\":\"turn-finished\",\"run\":{}{more}}}",
+            serde_json::json!(run)
+        )
+    };
+    let tool = |tool: &str| {
+        format!(
+            "{{\"on\":\"tool-finished\",\"tool\":{},\"run\":[\"true\"]}}",
+            serde_json::json!(tool)
+        )
+    };
     let (plain, open, lost, shared) = (at("plain"), at("open"), at("lost"), at("shared/tool"));
     for (text, place, parts) in [
-        (entry(&["missing"], ""), "2:30", &["\"missing\" now: no program of that name in PATH"][..]),
-        (entry(&[&plain], ""), "2:30", &["permission denied", "chmod +x"]),
+        (
+            entry(&["missing"], ""),
+            "2:30",
+            &["\"missing\" now: no program of that name in PATH"][..],
+        ),
+        (
+            entry(&[&plain], ""),
+            "2:30",
+            &["permission denied", "chmod +x"],
+        ),
         // Neither waited for, nor to be made executable.
-        (entry(&[&at("fifo")], ""), "2:30", &["permission denied (it, or what runs it, is not executable here)"]),
-        (entry(&["/dev/null"], ""), "2:30", &["permission denied (it, or what runs it, is not executable here)"]),
-        (entry(&[&lost], ""), "2:30", &["needs \"/no/such/interpreter\", which does not exist"]),
-        (entry(&[&open], ""), "2:30", &["others can write to", "(mode 0777); chmod go-w"]),
-        (entry(&[&shared], ""), "2:30", &["others can write to", "/shared (mode 0777); chmod go-w"]),
-        (entry(&["./fmt.sh"], ""), "2:30", &["\"./fmt.sh\" is taken from the turn's directory: the checkout chooses"]),
+        (
+            entry(&[&at("fifo")], ""),
+            "2:30",
+            &["permission denied (it, or what runs it, is not executable here)"],
+        ),
+        (
+            entry(&["/dev/null"], ""),
+            "2:30",
+            &["permission denied (it, or what runs it, is not executable here)"],
+        ),
+        (
+            entry(&[&lost], ""),
+            "2:30",
+            &["needs \"/no/such/interpreter\", which does not exist"],
+        ),
+        (
+            entry(&[&open], ""),
+            "2:30",
+            &["others can write to", "(mode 0777); chmod go-w"],
+        ),
+        (
+            entry(&[&shared], ""),
+            "2:30",
+            &["others can write to", "/shared (mode 0777); chmod go-w"],
+        ),
+        (
+            entry(&["./fmt.sh"], ""),
+            "2:30",
+            &["\"./fmt.sh\" is taken from the turn's directory: the checkout chooses"],
+        ),
         (
             entry(&["./none.sh"], ""),
             "2:30",
@@ -291,7 +376,10 @@ fn what_was_probably_not_meant_is_a_warning() {
         (
             entry(&["mine"], ""),
             "2:30",
-            &["\"mine\" is \"", "in the working directory: the checkout chooses what it runs"],
+            &[
+                "\"mine\" is \"",
+                "in the working directory: the checkout chooses what it runs",
+            ],
         ),
         (
             entry(&["true", "~/S3CRET"], ""),
@@ -303,26 +391,86 @@ fn what_was_probably_not_meant_is_a_warning() {
             "2:41",
             &["an argument begins with \"~/\" or \"$\", and nothing expands it"],
         ),
-        (entry(&["true"], ",\"timeout\":60"), "2:48", &["a timeout of 60 s is above the bound; 30 s hold"]),
-        (entry(&["sh", "-c", "echo $S3CRET"], ""), "2:30", &["\"sh\" with -c is a shell, named on purpose"]),
-        (entry(&["/bin/bash", "-lc", "S3CRET"], ""), "2:30", &["\"/bin/bash\" with -c is a shell"]),
-        (tool("write_file "), "2:30", &["\"write_file \" has blanks around it"]),
-        (tool("write_*"), "2:30", &["\"write_*\" is compared byte for byte"]),
-        (entry(&["notify-send done"], ""), "2:30", &["nothing splits it; write [\"program\", \"argument\"]"]),
-        (entry(&["A=b", "true"], ""), "2:30", &["an assignment is none; write [\"env\", \"NAME=value\", \"program\"]"]),
+        (
+            entry(&["true"], ",\"timeout\":60"),
+            "2:48",
+            &["a timeout of 60 s is above the bound; 30 s hold"],
+        ),
+        (
+            entry(&["sh", "-c", "echo $S3CRET"], ""),
+            "2:30",
+            &["\"sh\" with -c is a shell, named on purpose"],
+        ),
+        (
+            entry(&["/bin/bash", "-lc", "S3CRET"], ""),
+            "2:30",
+            &["\"/bin/bash\" with -c is a shell"],
+        ),
+        (
+            tool("write_file "),
+            "2:30",
+            &["\"write_file \" has blanks around it"],
+        ),
+        (
+            tool("write_*"),
+            "2:30",
+            &["\"write_*\" is compared byte for byte"],
+        ),
+        (
+            entry(&["notify-send done"], ""),
+            "2:30",
+            &["nothing splits it; write [\"program\", \"argument\"]"],
+        ),
+        (
+            entry(&["A=b", "true"], ""),
+            "2:30",
+            &["an assignment is none; write [\"env\", \"NAME=value\", \"program\"]"],
+        ),
         (
             entry(&["echo", "S3CRET", "|", "cat"], ""),
             "2:46",
             &["an argument is a sign of the shell, and no shell reads it"],
         ),
-        (entry(&["C:\temp"], ""), "2:30", &["the program holds a control character"]),
-        (entry(&[&at("bare")], ""), "2:30", &["is not a program: its first line is no \"#!\""]),
-        (entry(&[&at("link")], ""), "2:30", &["lies in the working directory: the checkout chooses what it runs"]),
-        (entry(&[&at("wide")], ""), "2:30", &["/shared (mode 0777); chmod go-w"]),
-        (tool("a,b"), "2:30", &["is compared byte for byte, and is no pattern or list"]),
-        (tool("Write_File"), "2:30", &["\"Write_File\" is compared byte for byte; did you mean \"write_file\"?"]),
-        ("{\"on\":\"tool-finished\",\"run\":[\"true\"]}".to_owned(), "2:1", &["runs after every tool call"]),
-        (format!("{0},\n{0}", entry(&["true"], "")), "3:1", &["the same as the entry on line 2, so it runs twice"]),
+        (
+            entry(&["C:\temp"], ""),
+            "2:30",
+            &["the program holds a control character"],
+        ),
+        (
+            entry(&[&at("bare")], ""),
+            "2:30",
+            &["is not a program: its first line is no \"#!\""],
+        ),
+        (
+            entry(&[&at("link")], ""),
+            "2:30",
+            &["lies in the working directory: the checkout chooses what it runs"],
+        ),
+        (
+            entry(&[&at("wide")], ""),
+            "2:30",
+            &["/shared (mode 0777); chmod go-w"],
+        ),
+        (
+            tool("a,b"),
+            "2:30",
+            &["is compared byte for byte, and is no pattern or list"],
+        ),
+        (
+            tool("Write_File"),
+            "2:30",
+            &["\"Write_File\" is compared byte for byte; did you mean \"write_file\"?"],
+        ),
+        (
+            "{\"on\":\"tool-finished\",\"run\":[\"true\"]}".to_owned(),
+            "2:1",
+            &["runs after every tool call"],
+        ),
+        (
+            format!("{0},\n{0}", entry(&["true"], "")),
+            "3:1",
+            &["the same as the entry on line 2, so it runs twice"],
+        ),
     ] {
         sandbox.hooks(format!("{{\"hooks\":[\n{text}]}}"));
         let path = format!("{}/bin:/usr/bin:/bin", sandbox.work().display());
@@ -330,16 +478,33 @@ fn what_was_probably_not_meant_is_a_warning() {
         let json: Value = serde_json::from_str(&run.stdout).unwrap();
         let warnings = messages(&json, "warnings");
         let fits = |warning: &&String| {
-            warning.starts_with(&format!("hooks.json:{place}: ")) && parts.iter().all(|part| warning.contains(part))
+            warning.starts_with(&format!("hooks.json:{place}: "))
+                && parts.iter().all(|part| warning.contains(part))
         };
-        assert_eq!(warnings.iter().filter(fits).count(), 1, "{text}\n{place} {parts:?}\n{warnings:#?}");
-        assert!(run.status == 0 && !run.stdout.contains("S3CRET"), "{run:#?}");
-        let bare = json["entries"][0]["program"].as_str().is_some_and(|program| !program.contains('/'));
-        let path_says = warnings.iter().filter(|warning| warning.starts_with("PATH has ")).count();
+        assert_eq!(
+            warnings.iter().filter(fits).count(),
+            1,
+            "{text}\n{place} {parts:?}\n{warnings:#?}"
+        );
+        assert!(
+            run.status == 0 && !run.stdout.contains("S3CRET"),
+            "{run:#?}"
+        );
+        let bare = json["entries"][0]["program"]
+            .as_str()
+            .is_some_and(|program| !program.contains('/'));
+        let path_says = warnings
+            .iter()
+            .filter(|warning| warning.starts_with("PATH has "))
+            .count();
         assert_eq!(path_says, usize::from(bare), "{warnings:#?}");
     }
     // What is meant has none.
-    sandbox.hooks(format!("{{\"hooks\":[{},{}]}}", tool("write_file"), entry(&["true", "a", ""], ",\"timeout\":30")));
+    sandbox.hooks(format!(
+        "{{\"hooks\":[{},{}]}}",
+        tool("write_file"),
+        entry(&["true", "a", ""], ",\"timeout\":30")
+    ));
     assert_eq!(messages(&json(&sandbox), "warnings"), Vec::<String>::new());
 }
 
@@ -351,11 +516,21 @@ fn a_hooks_file_in_the_checkout_is_a_warning() {
     mode(&sandbox.work().join("h.json"), 0o644);
     std::os::unix::fs::symlink("../../work/h.json", sandbox.file()).unwrap();
     let warnings = messages(&json(&sandbox), "warnings");
-    assert!(warnings.len() == 1 && warnings[0].contains("the checkout chooses the hooks"), "{warnings:#?}");
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("the checkout chooses the hooks"),
+        "{warnings:#?}"
+    );
     // In HOME, it lies where it belongs.
     let sandbox = Sandbox::with(r#"{"hooks":[]}"#);
-    let run = Run::of(sandbox.command(&["check", "--json"]).current_dir(sandbox.home()));
-    assert!(messages(&serde_json::from_str(&run.stdout).unwrap(), "warnings").is_empty(), "{run:#?}");
+    let run = Run::of(
+        sandbox
+            .command(&["check", "--json"])
+            .current_dir(sandbox.home()),
+    );
+    assert!(
+        messages(&serde_json::from_str(&run.stdout).unwrap(), "warnings").is_empty(),
+        "{run:#?}"
+    );
 }
 
 /// SPEC 8.3: names, never values; and `--withhold` counts.
@@ -363,17 +538,36 @@ fn a_hooks_file_in_the_checkout_is_a_warning() {
 fn the_withheld_names_that_are_set_now_are_shown() {
     let sandbox = Sandbox::with(r#"{"hooks":[]}"#);
     let mut command = sandbox.command(&["check", "--withhold", "MY_KEY"]);
-    let run = Run::of(command.envs([("OPENAI_API_KEY", "S3CRET"), ("My_Key", "S3CRET"), ("GITHUB_TOKEN", "x")]));
-    assert!(run.stdout.contains("withheld from hooks\n  My_Key\n  OPENAI_API_KEY\n"), "{run:#?}");
-    assert!(!run.stdout.contains("S3CRET") && !run.stdout.contains("GITHUB_TOKEN") && run.status == 0, "{run:#?}");
+    let run = Run::of(command.envs([
+        ("OPENAI_API_KEY", "S3CRET"),
+        ("My_Key", "S3CRET"),
+        ("GITHUB_TOKEN", "x"),
+    ]));
+    assert!(
+        run.stdout
+            .contains("withheld from hooks\n  My_Key\n  OPENAI_API_KEY\n"),
+        "{run:#?}"
+    );
+    assert!(
+        !run.stdout.contains("S3CRET") && !run.stdout.contains("GITHUB_TOKEN") && run.status == 0,
+        "{run:#?}"
+    );
 }
 
 /// SPEC 8.3: where the log is, how many reports it holds, and the last one.
 #[test]
 fn the_log_is_shown_with_its_last_report() {
-    let sandbox = Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["sh","-c","exit 101"]}]}"#);
-    assert!(check(&sandbox, &[]).stdout.contains("hooks.log: no reports"));
-    assert!(!sandbox.home().join(".bravebot/hooks.log").exists(), "check made a log");
+    let sandbox =
+        Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["sh","-c","exit 101"]}]}"#);
+    assert!(
+        check(&sandbox, &[])
+            .stdout
+            .contains("hooks.log: no reports")
+    );
+    assert!(
+        !sandbox.home().join(".bravebot/hooks.log").exists(),
+        "check made a log"
+    );
     sandbox.fire("turn-finished").reports(1);
     sandbox.fire("turn-finished").reports(1);
     let run = check(&sandbox, &[]);
@@ -382,9 +576,18 @@ fn the_log_is_shown_with_its_last_report() {
     let log = sandbox.home().join(".bravebot/hooks.log");
     let text = fs::read_to_string(&log).unwrap();
     fs::write(&log, text.replace(&text[9..19], "2001-02-03")).unwrap();
-    assert!(check(&sandbox, &[]).stdout.contains(" days ago: turn-finished hook"));
+    assert!(
+        check(&sandbox, &[])
+            .stdout
+            .contains(" days ago: turn-finished hook")
+    );
     assert_eq!(json(&sandbox)["log"]["reports"], 2);
-    assert!(json(&sandbox)["log"]["last"]["time"].as_str().unwrap().starts_with("2001-02-03T"));
+    assert!(
+        json(&sandbox)["log"]["last"]["time"]
+            .as_str()
+            .unwrap()
+            .starts_with("2001-02-03T")
+    );
 }
 
 /// SPEC 8.3: no file is no failure, and the two commands that it gives make one that is in force.
@@ -394,17 +597,32 @@ fn without_a_file_check_says_where_it_would_be_and_how_to_begin() {
     fs::remove_dir(sandbox.home().join(".bravebot")).unwrap();
     let run = check(&sandbox, &[]);
     assert!(
-        run.status == 0 && run.stdout.starts_with(&format!("{}: no such file", sandbox.file().display())),
+        run.status == 0
+            && run
+                .stdout
+                .starts_with(&format!("{}: no such file", sandbox.file().display())),
         "{run:#?}"
     );
     let (_, pasted) = run.stdout.split_once("commands:\n\n").unwrap();
     let (pasted, _) = pasted.split_once("\nlog\n").unwrap();
     // Whatever the person's umask.
-    assert!(sandbox.shell(&format!("umask 0002\n{pasted}")).status().unwrap().success());
+    assert!(
+        sandbox
+            .shell(&format!("umask 0002\n{pasted}"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let json = json(&sandbox);
-    assert!(messages(&json, "problems").is_empty() && json["entries"].as_array().unwrap().len() == 2, "{json:#}");
+    assert!(
+        messages(&json, "problems").is_empty() && json["entries"].as_array().unwrap().len() == 2,
+        "{json:#}"
+    );
     let run = Run::of(sandbox.command(&["check"]).env_remove("HOME"));
-    assert!(run.status == 0 && run.stdout.starts_with("HOME is not set"), "{run:#?}");
+    assert!(
+        run.status == 0 && run.stdout.starts_with("HOME is not set"),
+        "{run:#?}"
+    );
 }
 
 /// SPEC 1.5, 8.3: a refusal is the first line, with its mend.
@@ -415,7 +633,10 @@ fn a_file_that_is_refused_is_the_first_line_with_its_mend() {
     let run = check(&sandbox, &[]);
     let first = run.stdout.lines().next().unwrap();
     let mend = format!("chmod go-w {}", sandbox.file().display());
-    assert!(run.status == 1 && first.starts_with("hooks.json not loaded: ") && first.ends_with(&mend), "{run:#?}");
+    assert!(
+        run.status == 1 && first.starts_with("hooks.json not loaded: ") && first.ends_with(&mend),
+        "{run:#?}"
+    );
     assert!(sandbox.shell(&mend).status().unwrap().success());
     assert_eq!(check(&sandbox, &[]).status, 0);
 }
@@ -429,13 +650,26 @@ fn color_is_for_terminals_and_a_narrow_one_gets_blocks() {
     let at = |columns: u32, more: &str| {
         let line = format!("stty cols {columns}; {more} TERM=xterm {BINARY} check");
         let mut command = Command::new("script");
-        command.args(["-qec", &line, "/dev/null"]).current_dir(sandbox.work()).env_clear();
-        Run::of(command.env("HOME", sandbox.home()).env("PATH", "/usr/bin:/bin")).stdout
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .current_dir(sandbox.work())
+            .env_clear();
+        Run::of(
+            command
+                .env("HOME", sandbox.home())
+                .env("PATH", "/usr/bin:/bin"),
+        )
+        .stdout
     };
     let (wide, narrow) = (at(120, ""), at(40, "NO_COLOR=1"));
-    assert!(wide.contains("\u{1b}[31m") && wide.contains("line  in force  moment"), "{wide}");
     assert!(
-        !narrow.contains('\u{1b}') && narrow.contains("line 2: in force") && narrow.contains("line 3: not in force"),
+        wide.contains("\u{1b}[31m") && wide.contains("line  in force  moment"),
+        "{wide}"
+    );
+    assert!(
+        !narrow.contains('\u{1b}')
+            && narrow.contains("line 2: in force")
+            && narrow.contains("line 3: not in force"),
         "{narrow}"
     );
     assert!(!check(&sandbox, &[]).stdout.contains('\u{1b}'));
@@ -445,9 +679,16 @@ fn color_is_for_terminals_and_a_narrow_one_gets_blocks() {
 #[test]
 fn check_refuses_what_it_does_not_know() {
     let sandbox = Sandbox::new();
-    for arguments in [&["check", "x"][..], &["check", "--nonsense"], &["check", "--json=1"], &["check", "--tool", "x"]]
-    {
+    for arguments in [
+        &["check", "x"][..],
+        &["check", "--nonsense"],
+        &["check", "--json=1"],
+        &["check", "--tool", "x"],
+    ] {
         let run = sandbox.run(arguments);
-        assert!(run.status == 1 && run.stdout.is_empty() && run.stderr.contains("wrong usage"), "{run:#?}");
+        assert!(
+            run.status == 1 && run.stdout.is_empty() && run.stderr.contains("wrong usage"),
+            "{run:#?}"
+        );
     }
 }

@@ -58,7 +58,11 @@ fn tell(child: &mut Child) {
 /// What it writes is taken, so that it does not wait for ever; killed at its bound.
 fn wait_and_kill(hook: &Hook) -> io::Result<()> {
     let mut command = Command::new(&hook.words[0]);
-    command.args(&hook.words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .args(&hook.words[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn()?;
     tell(&mut child);
     let pid = Pid::from_raw(child.id().cast_signed());
@@ -75,14 +79,22 @@ fn wait_and_kill(hook: &Hook) -> io::Result<()> {
 
 /// A line of the shell, as many agents take it; everything is inherited.
 fn shell(hook: &Hook) -> io::Result<()> {
-    let line = if hook.words[0] == "sh" { hook.words[2].clone() } else { hook.words.join(" ") };
+    let line = if hook.words[0] == "sh" {
+        hook.words[2].clone()
+    } else {
+        hook.words.join(" ")
+    };
     Command::new("sh").arg("-c").arg(line).status().map(drop)
 }
 
 /// What it writes goes nowhere; looked at twenty times a second, killed at its bound.
 fn poll_and_kill(hook: &Hook) -> io::Result<()> {
     let mut command = Command::new(&hook.words[0]);
-    command.args(&hook.words[1..]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(&hook.words[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = command.spawn()?;
     tell(&mut child);
     let begin = Instant::now();
@@ -141,7 +153,9 @@ const CHECKS: [Check; 18] = [
     Check {
         promise: "it gets SIGTERM first, and time to clean up",
         host: "exec RUN",
-        words: script!("trap 'echo > cleaned; exit' TERM; sleep 345 & echo $! > child; echo $$ > pid; wait"),
+        words: script!(
+            "trap 'echo > cleaned; exit' TERM; sleep 345 & echo $! > child; echo $$ > pid; wait"
+        ),
         bound: 2,
         holds: |seen| seen.is_gone("pid").map(|gone| gone && seen.has("cleaned")),
     },
@@ -157,7 +171,10 @@ const CHECKS: [Check; 18] = [
         host: "exec RUN",
         words: script!("sleep 344 & echo $! > pid"),
         bound: 30,
-        holds: |seen| seen.is_written("pid").then_some(seen.returned.is_some() && !seen.is_late()),
+        holds: |seen| {
+            seen.is_written("pid")
+                .then_some(seen.returned.is_some() && !seen.is_late())
+        },
     },
     Check {
         promise: "waiting costs nothing: no polling",
@@ -171,42 +188,61 @@ const CHECKS: [Check; 18] = [
         host: "exec > /dev/null; exec RUN",
         words: &["head", "-c", "50000000", "/dev/zero"],
         bound: 30,
-        holds: |seen| seen.returned.as_ref().map(|returned| returned.grown_kib <= 16_384),
+        holds: |seen| {
+            seen.returned
+                .as_ref()
+                .map(|returned| returned.grown_kib <= 16_384)
+        },
     },
     Check {
         promise: "what a hook writes is not shown",
         host: "exec RUN",
         words: script!("echo SHOWN; echo SHOWN >&2; echo > wrote"),
         bound: 30,
-        holds: |seen| seen.is_written("wrote").then_some(!seen.output.contains("SHOWN")),
+        holds: |seen| {
+            seen.is_written("wrote")
+                .then_some(!seen.output.contains("SHOWN"))
+        },
     },
     Check {
         promise: "it does not read what was typed for the agent",
         host: "exec RUN",
         words: script!("cat > copy; mv copy got"),
         bound: 30,
-        holds: |seen| seen.is_written("got").then_some(seen.text("got").as_bytes() == EVENT),
+        holds: |seen| {
+            seen.is_written("got")
+                .then_some(seen.text("got").as_bytes() == EVENT)
+        },
     },
     Check {
         promise: "it has no terminal to draw on, read from or be interrupted by",
         host: "exec script -qec 'exec RUN' /dev/null",
         words: script!("(: < /dev/tty) && echo terminal > got || echo none > got"),
         bound: 30,
-        holds: |seen| seen.is_written("got").then_some(seen.text("got") == "none\n"),
+        holds: |seen| {
+            seen.is_written("got")
+                .then_some(seen.text("got") == "none\n")
+        },
     },
     Check {
         promise: "it has no credential of the agent",
         host: "export ANTHROPIC_API_KEY=canary; exec RUN",
         words: script!("echo \"${ANTHROPIC_API_KEY-none}\" > got"),
         bound: 30,
-        holds: |seen| seen.is_written("got").then_some(seen.text("got") == "none\n"),
+        holds: |seen| {
+            seen.is_written("got")
+                .then_some(seen.text("got") == "none\n")
+        },
     },
     Check {
         promise: "it has no descriptor that the agent left open",
         host: "exec 9< /etc/passwd; exec RUN",
         words: script!("[ -e /proc/$$/fd/9 ] && echo open > got || echo none > got"),
         bound: 30,
-        holds: |seen| seen.is_written("got").then_some(seen.text("got") == "none\n"),
+        holds: |seen| {
+            seen.is_written("got")
+                .then_some(seen.text("got") == "none\n")
+        },
     },
     Check {
         promise: "signals that the agent ignores are at their default",
@@ -214,7 +250,8 @@ const CHECKS: [Check; 18] = [
         words: script!("grep SigIgn: /proc/self/status > got"),
         bound: 30,
         holds: |seen| {
-            let mask = u64::from_str_radix(seen.text("got").split_whitespace().nth(1)?, 16).unwrap();
+            let mask =
+                u64::from_str_radix(seen.text("got").split_whitespace().nth(1)?, 16).unwrap();
             let [usr1, int] = [SIGUSR1, SIGINT].map(|signal| 1 << (signal as u64 - 1));
             Some(mask & (usr1 | int) == 0)
         },
@@ -224,7 +261,10 @@ const CHECKS: [Check; 18] = [
         host: "exec env --ignore-signal=CHLD RUN",
         words: script!("echo > got"),
         bound: 30,
-        holds: |seen| seen.is_written("got").then_some(seen.returned.is_some() && !seen.output.contains("report: ")),
+        holds: |seen| {
+            seen.is_written("got")
+                .then_some(seen.returned.is_some() && !seen.output.contains("report: "))
+        },
     },
     Check {
         promise: "a text without `#!` is not handed to a shell",
@@ -286,13 +326,16 @@ impl Seen {
 
     /// Whether the launch has returned at the bound alone.
     fn is_late(&self) -> bool {
-        ["still running", "timed out"].iter().any(|said| self.output.contains(said))
+        ["still running", "timed out"]
+            .iter()
+            .any(|said| self.output.contains(said))
     }
 
     /// Whether the launch has returned, and this process with it.
     fn is_gone(&self, pid: &str) -> Option<bool> {
         let is_gone = || (!is_alive(&self.text(pid))).then_some(());
-        self.is_written(pid).then(|| self.returned.is_some() && within(self.patience, is_gone).is_some())
+        self.is_written(pid)
+            .then(|| self.returned.is_some() && within(self.patience, is_gone).is_some())
     }
 }
 
@@ -319,14 +362,18 @@ fn within<T>(time: Duration, mut ready: impl FnMut() -> Option<T>) -> Option<T> 
 }
 
 fn see(check: &Check, column: usize, patience: Duration) -> Seen {
-    let hook = serde_json::json!({"on": "turn-finished", "run": check.words, "timeout": check.bound});
+    let hook =
+        serde_json::json!({"on": "turn-finished", "run": check.words, "timeout": check.bound});
     let sandbox = Sandbox::with(&serde_json::json!({"hooks": [hook]}).to_string());
     sandbox.script("work/text", "touch ran\n");
     sandbox.script("work/tool", "#!/bin/sh\ntouch ran\n");
     let typed = sandbox.root().join("typed");
     fs::write(&typed, "typed\n").unwrap();
     let mut command = sandbox.shell(&check.host.replace("RUN", RUN));
-    command.env("HOST", std::env::current_exe().unwrap()).env("TEST", TEST).env("LAUNCHER", column.to_string());
+    command
+        .env("HOST", std::env::current_exe().unwrap())
+        .env("TEST", TEST)
+        .env("LAUNCHER", column.to_string());
     command.stdin(fs::File::open(typed).unwrap());
     let mut host = Beside::start(command);
     let to = sandbox.root().join("returned");
@@ -334,29 +381,55 @@ fn see(check: &Check, column: usize, patience: Duration) -> Seen {
     let returned = within(patience, || {
         ended = ended.take().or_else(|| host.end());
         let text = fs::read_to_string(&to).ok()?;
-        let mut fields = text.strip_suffix('\n')?.split(' ').map(|field| field.parse::<u64>().unwrap());
+        let mut fields = text
+            .strip_suffix('\n')?
+            .split(' ')
+            .map(|field| field.parse::<u64>().unwrap());
         let mut next = || fields.next().unwrap();
-        Some(Returned { woken: next(), grown_kib: next() })
+        Some(Returned {
+            woken: next(),
+            grown_kib: next(),
+        })
     });
     // One that has returned ends; what it wrote is there then.
-    let run =
-        if returned.is_some() { ended.or_else(|| Some(eventually("the host ends", || host.end()))) } else { ended };
+    let run = if returned.is_some() {
+        ended.or_else(|| Some(eventually("the host ends", || host.end())))
+    } else {
+        ended
+    };
     let output = run.map_or_else(String::new, |run| run.stdout + &run.stderr);
-    Seen { sandbox, returned, patience, output, _host: host }
+    Seen {
+        sandbox,
+        returned,
+        patience,
+        output,
+        _host: host,
+    }
 }
 
 /// In the process of the host: launches the hook of its `HOME`, and says when that has returned and what it cost.
 fn be_host(column: usize) {
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     let file: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(home.join(".bravebot/hooks.json")).unwrap()).unwrap();
+        serde_json::from_str(&fs::read_to_string(home.join(".bravebot/hooks.json")).unwrap())
+            .unwrap();
     let entry = &file["hooks"][0];
-    let words = entry["run"].as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect();
-    let hook = Hook { words, bound: Duration::from_secs(entry["timeout"].as_u64().unwrap()) };
+    let words = entry["run"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|word| word.as_str().unwrap().to_owned())
+        .collect();
+    let hook = Hook {
+        words,
+        bound: Duration::from_secs(entry["timeout"].as_u64().unwrap()),
+    };
     let woken = || {
         let threads = fs::read_dir("/proc/self/task").unwrap().flatten();
         let of = |path: &Path| fs::read_to_string(path.join("status")).unwrap_or_default();
-        threads.map(|thread| number(&of(&thread.path()), "voluntary_ctxt_switches")).sum::<u64>()
+        threads
+            .map(|thread| number(&of(&thread.path()), "voluntary_ctxt_switches"))
+            .sum::<u64>()
     };
     let most = || number(&fs::read_to_string("/proc/self/status").unwrap(), "VmHWM");
     let before = (woken(), most());
@@ -371,7 +444,10 @@ fn be_host(column: usize) {
 
 /// A field of a status in /proc.
 fn number(status: &str, field: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')).unwrap_or("0");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))
+        .unwrap_or("0");
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
@@ -385,29 +461,42 @@ fn answer(check: &Check, column: usize, is_expected: bool) -> bool {
             _ => {}
         }
     }
-    panic!("{} was never to be seen with {}", check.promise, LAUNCHERS[column].0);
+    panic!(
+        "{} was never to be seen with {}",
+        check.promise, LAUNCHERS[column].0
+    );
 }
 
 /// The table, and what does not hold for us; `written` is the one there is.
 fn table(written: &str) -> (String, Vec<&'static str>) {
     let is_expected = |row: usize, column: usize| {
-        let row = written.lines().find(|line| line.starts_with(&format!("| {} |", CHECKS[row].promise)));
-        row.and_then(|row| row.split(" | ").nth(column + 1)).is_some_and(|cell| cell.starts_with("yes"))
+        let row = written
+            .lines()
+            .find(|line| line.starts_with(&format!("| {} |", CHECKS[row].promise)));
+        row.and_then(|row| row.split(" | ").nth(column + 1))
+            .is_some_and(|cell| cell.starts_with("yes"))
     };
-    let cells: Vec<(usize, usize)> =
-        (0..CHECKS.len()).flat_map(|row| (0..LAUNCHERS.len()).map(move |c| (row, c))).collect();
+    let cells: Vec<(usize, usize)> = (0..CHECKS.len())
+        .flat_map(|row| (0..LAUNCHERS.len()).map(move |c| (row, c)))
+        .collect();
     let next = AtomicUsize::new(0);
     let answers = thread::scope(|threads| {
         // Most of them wait most of the time.
         let work = || {
             let mut answers = Vec::new();
             while let Some(&(row, column)) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                answers.push(((row, column), answer(&CHECKS[row], column, is_expected(row, column))));
+                answers.push((
+                    (row, column),
+                    answer(&CHECKS[row], column, is_expected(row, column)),
+                ));
             }
             answers
         };
         let workers: Vec<_> = (0..8).map(|_| threads.spawn(work)).collect();
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect::<std::collections::BTreeMap<_, _>>()
+        workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+            .collect::<std::collections::BTreeMap<_, _>>()
     });
     let mut text = format!(
         "| |{}\n| --- |{}\n",
@@ -416,7 +505,13 @@ fn table(written: &str) -> (String, Vec<&'static str>) {
     );
     let mut ours_not = Vec::new();
     for (row, check) in CHECKS.iter().enumerate() {
-        let cells = [0, 1, 2, 3].map(|column| if answers[&(row, column)] { " yes |" } else { " **no** |" });
+        let cells = [0, 1, 2, 3].map(|column| {
+            if answers[&(row, column)] {
+                " yes |"
+            } else {
+                " **no** |"
+            }
+        });
         text.push_str(&format!("| {} |{}\n", check.promise, cells.concat()));
         if !answers[&(row, 0)] {
             ours_not.push(check.promise);
@@ -435,8 +530,12 @@ fn the_table_of_other_launchers_is_what_is_observed() {
         return be_host(column.parse().unwrap());
     }
     let document = include_str!("../SECURITY.md");
-    let (before, rest) = document.split_once(BEGIN).expect("SECURITY.md has the mark");
-    let (written, after) = rest.split_once(END).expect("SECURITY.md has the mark of the end");
+    let (before, rest) = document
+        .split_once(BEGIN)
+        .expect("SECURITY.md has the mark");
+    let (written, after) = rest
+        .split_once(END)
+        .expect("SECURITY.md has the mark of the end");
     let (table, ours_not) = table(written);
     assert!(ours_not.is_empty(), "does not hold: {ours_not:#?}");
     let section = format!("\n{table}\n");
@@ -444,6 +543,9 @@ fn the_table_of_other_launchers_is_what_is_observed() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("SECURITY.md");
         fs::write(path, [before, BEGIN, &section, END, after].concat()).unwrap();
     } else {
-        assert!(written == section, "SECURITY.md should have, as BRAVEBOT_HOOKS_WRITE=1 writes it:\n{table}");
+        assert!(
+            written == section,
+            "SECURITY.md should have, as BRAVEBOT_HOOKS_WRITE=1 writes it:\n{table}"
+        );
     }
 }

@@ -8,7 +8,8 @@ use common::*;
 use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
 /// A hook at turn-finished that says who its launcher is, waits for word, and writes what it was given.
-const WAITS: &str = "echo $PPID > launcher.new; mv launcher.new launcher; read word < go; cat > got";
+const WAITS: &str =
+    "echo $PPID > launcher.new; mv launcher.new launcher; read word < go; cat > got";
 
 fn turn_finished(script: &str) -> String {
     serde_json::json!({"hooks": [{"on": "turn-finished", "run": ["sh", "-c", script]}]}).to_string()
@@ -16,11 +17,16 @@ fn turn_finished(script: &str) -> String {
 
 /// What stands at each descriptor of a process.
 fn descriptors(pid: &str) -> Vec<(i32, String)> {
-    let entries = fs::read_dir(format!("/proc/{}/fd", pid.trim())).unwrap().flatten();
+    let entries = fs::read_dir(format!("/proc/{}/fd", pid.trim()))
+        .unwrap()
+        .flatten();
     let mut found: Vec<_> = entries
         .filter_map(|entry| {
             let number = entry.file_name().to_str()?.parse().ok()?;
-            Some((number, fs::read_link(entry.path()).ok()?.to_str()?.to_owned()))
+            Some((
+                number,
+                fs::read_link(entry.path()).ok()?.to_str()?.to_owned(),
+            ))
         })
         .collect();
     found.sort();
@@ -33,11 +39,16 @@ fn a_detached_fire_returns_before_its_hook_has_ended_and_says_nothing() {
     let sandbox = Sandbox::with(&turn_finished(WAITS));
     let go = sandbox.gate("go");
     // To the end of both streams: somebody who kept them would be waited for.
-    sandbox.run(&["fire", "turn-finished", "--detach"]).is_silent_success();
+    sandbox
+        .run(&["fire", "turn-finished", "--detach"])
+        .is_silent_success();
     let launcher = appears(&sandbox.work().join("launcher"));
     assert!(is_alive(&launcher) && !sandbox.work().join("got").exists());
     go.say("now");
-    assert_eq!(appears(&sandbox.work().join("got")), "{\"event\":\"turn-finished\"}\n");
+    assert_eq!(
+        appears(&sandbox.work().join("got")),
+        "{\"event\":\"turn-finished\"}\n"
+    );
     ends(&launcher);
     assert!(sandbox.log().is_empty());
 }
@@ -48,19 +59,41 @@ fn a_detached_launcher_leads_a_session_and_holds_nothing_of_the_agent() {
     for closed in ["", " <&-", " >&-", " 2>&-", " <&- >&- 2>&-"] {
         let sandbox = Sandbox::with(&turn_finished(WAITS));
         let go = sandbox.gate("go");
-        let script = format!("exec 3>kept 9>>kept 8<kept; {BINARY} fire --detach turn-finished{closed}");
+        let script =
+            format!("exec 3>kept 9>>kept 8<kept; {BINARY} fire --detach turn-finished{closed}");
         Run::of(&mut sandbox.shell(&script)).is_silent_success();
         let launcher = appears(&sandbox.work().join("launcher"));
         let descriptors = descriptors(&launcher);
-        let streams: Vec<_> = descriptors.iter().take_while(|(number, _)| *number < 3).collect();
+        let streams: Vec<_> = descriptors
+            .iter()
+            .take_while(|(number, _)| *number < 3)
+            .collect();
         assert_eq!(streams.len(), 3, "{closed}: {descriptors:?}");
-        assert!(streams.iter().all(|(_, at)| at == "/dev/null"), "{closed}: {descriptors:?}");
-        let flags = |number: i32| fs::read_to_string(format!("/proc/{}/fdinfo/{number}", launcher.trim())).unwrap();
+        assert!(
+            streams.iter().all(|(_, at)| at == "/dev/null"),
+            "{closed}: {descriptors:?}"
+        );
+        let flags = |number: i32| {
+            fs::read_to_string(format!("/proc/{}/fdinfo/{number}", launcher.trim())).unwrap()
+        };
         // O_RDWR: what reads and what writes finds nothing wrong.
-        assert!((0..3).all(|number| flags(number).contains("flags:\t0100002\n")), "{closed}: {}", flags(1));
-        assert!(!descriptors.iter().any(|(_, at)| at.ends_with("/kept")), "{closed}: {descriptors:?}");
+        assert!(
+            (0..3).all(|number| flags(number).contains("flags:\t0100002\n")),
+            "{closed}: {}",
+            flags(1)
+        );
+        assert!(
+            !descriptors.iter().any(|(_, at)| at.ends_with("/kept")),
+            "{closed}: {descriptors:?}"
+        );
         let pid: i32 = launcher.trim().parse().unwrap();
-        assert_eq!(nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid))).unwrap().as_raw(), pid, "{closed}");
+        assert_eq!(
+            nix::unistd::getsid(Some(nix::unistd::Pid::from_raw(pid)))
+                .unwrap()
+                .as_raw(),
+            pid,
+            "{closed}"
+        );
         go.say("now");
         ends(&launcher);
     }
@@ -69,24 +102,44 @@ fn a_detached_launcher_leads_a_session_and_holds_nothing_of_the_agent() {
 /// SPEC 8.1: for agents that kill what they started at the end of a turn.
 #[test]
 fn what_kills_the_group_of_the_agent_does_not_reach_a_detached_hook() {
-    for signal in [SIGKILL, SIGTERM, SIGHUP, SIGINT].into_iter().cycle().take(40) {
+    for signal in [SIGKILL, SIGTERM, SIGHUP, SIGINT]
+        .into_iter()
+        .cycle()
+        .take(40)
+    {
         let sandbox = Sandbox::with(&turn_finished("cat > got"));
-        let mut agent = sandbox.shell(&format!("{BINARY} fire turn-finished --detach; kill -{} 0", signal as i32));
+        let mut agent = sandbox.shell(&format!(
+            "{BINARY} fire turn-finished --detach; kill -{} 0",
+            signal as i32
+        ));
         agent.process_group(0);
         let run = Run::of(&mut agent);
         assert_eq!(run.status, -(signal as i32), "{run:#?}");
-        assert_eq!(appears(&sandbox.work().join("got")), "{\"event\":\"turn-finished\"}\n", "{signal}");
+        assert_eq!(
+            appears(&sandbox.work().join("got")),
+            "{\"event\":\"turn-finished\"}\n",
+            "{signal}"
+        );
     }
 }
 
 /// SPEC 8.1, 6.3: what fails is told in the log alone.
 #[test]
 fn reports_of_a_detached_fire_are_in_the_log() {
-    let sandbox =
-        Sandbox::with(r#"{"hooks":[{"on":"turn-finished","run":["false"]},{"on":"nonsense","run":["true"]}]}"#);
-    sandbox.run(&["fire", "--detach", "turn-finished"]).is_silent_success();
-    let log = eventually("both are in the log", || Some(sandbox.log()).filter(|log| log.len() == 2));
-    assert_eq!((&log[0]["failure"], &log[1]["failure"]), (&"file".into(), &"exited".into()), "{log:#?}");
+    let sandbox = Sandbox::with(
+        r#"{"hooks":[{"on":"turn-finished","run":["false"]},{"on":"nonsense","run":["true"]}]}"#,
+    );
+    sandbox
+        .run(&["fire", "--detach", "turn-finished"])
+        .is_silent_success();
+    let log = eventually("both are in the log", || {
+        Some(sandbox.log()).filter(|log| log.len() == 2)
+    });
+    assert_eq!(
+        (&log[0]["failure"], &log[1]["failure"]),
+        (&"file".into(), &"exited".into()),
+        "{log:#?}"
+    );
     assert_eq!(log[1]["program"], "false");
 }
 
@@ -108,7 +161,9 @@ fn what_the_log_does_not_take_is_said_before_it_detaches() {
     let sandbox = Sandbox::with(&turn_finished(
         "rm ~/.bravebot/hooks.log; mkdir ~/.bravebot/hooks.log; echo over > over; exit 3",
     ));
-    sandbox.run(&["fire", "--detach", "turn-finished"]).is_silent_success();
+    sandbox
+        .run(&["fire", "--detach", "turn-finished"])
+        .is_silent_success();
     appears(&sandbox.work().join("over"));
 }
 
@@ -117,13 +172,26 @@ fn what_the_log_does_not_take_is_said_before_it_detaches() {
 fn wrong_usage_with_detach_is_said_and_is_one() {
     let sandbox = Sandbox::with(&turn_finished("cat > got"));
     for (arguments, said) in [
-        (&["fire", "--detach", "nonsense"][..], "unknown moment \"nonsense\""),
-        (&["fire", "turn-finished", "--detach=yes"], "--detach takes no value"),
+        (
+            &["fire", "--detach", "nonsense"][..],
+            "unknown moment \"nonsense\"",
+        ),
+        (
+            &["fire", "turn-finished", "--detach=yes"],
+            "--detach takes no value",
+        ),
         (&["fire", "--detach"], "expected a moment"),
-        (&["turn", "--detach", "--", "true"], "unknown flag \"--detach\""),
+        (
+            &["turn", "--detach", "--", "true"],
+            "unknown flag \"--detach\"",
+        ),
     ] {
         let run = sandbox.run(arguments);
-        assert_eq!(run.status, if arguments[0] == "turn" { 125 } else { 1 }, "{run:#?}");
+        assert_eq!(
+            run.status,
+            if arguments[0] == "turn" { 125 } else { 1 },
+            "{run:#?}"
+        );
         assert!(run.stderr.contains(said), "{run:#?}");
     }
     assert!(!sandbox.work().join("got").exists());
@@ -132,23 +200,48 @@ fn wrong_usage_with_detach_is_said_and_is_one() {
 /// SPEC 8.7: looked for before it detaches; a hook that fires detached would else go round without end.
 #[test]
 fn inside_a_hook_a_detached_fire_starts_nothing_and_says_so_in_the_log() {
-    let sandbox = Sandbox::with(&turn_finished(&format!("echo ran >> got; {BINARY} fire --detach turn-finished")));
+    let sandbox = Sandbox::with(&turn_finished(&format!(
+        "echo ran >> got; {BINARY} fire --detach turn-finished"
+    )));
     sandbox.fire("turn-finished").is_silent_success();
     assert_eq!(sandbox.written("got"), "ran\n");
     let log = sandbox.log();
-    assert!(log.len() == 1 && log[0]["message"].as_str().unwrap().contains("inside a hook already"), "{log:#?}");
+    assert!(
+        log.len() == 1
+            && log[0]["message"]
+                .as_str()
+                .unwrap()
+                .contains("inside a hook already"),
+        "{log:#?}"
+    );
 }
 
 /// SPEC 8.7: the launcher that has detached is marked as any other; the one that was called is not.
 #[test]
 fn a_hook_of_a_detached_launcher_that_fires_again_runs_once() {
-    for again in ["fire turn-finished", "fire turn-finished --detach", "turn -- true"] {
-        let script = format!("echo ran >> got; setsid -w sh -c '{BINARY} {again}; true'; echo over > over");
+    for again in [
+        "fire turn-finished",
+        "fire turn-finished --detach",
+        "turn -- true",
+    ] {
+        let script =
+            format!("echo ran >> got; setsid -w sh -c '{BINARY} {again}; true'; echo over > over");
         let sandbox = Sandbox::with(&turn_finished(&script));
-        sandbox.run(&["fire", "--detach", "turn-finished"]).is_silent_success();
+        sandbox
+            .run(&["fire", "--detach", "turn-finished"])
+            .is_silent_success();
         appears(&sandbox.work().join("over"));
-        let log = eventually("it is in the log", || Some(sandbox.log()).filter(|log| !log.is_empty()));
-        assert!(log.len() == 1 && log[0]["message"].as_str().unwrap().contains("inside a hook already"), "{log:#?}");
+        let log = eventually("it is in the log", || {
+            Some(sandbox.log()).filter(|log| !log.is_empty())
+        });
+        assert!(
+            log.len() == 1
+                && log[0]["message"]
+                    .as_str()
+                    .unwrap()
+                    .contains("inside a hook already"),
+            "{log:#?}"
+        );
         assert_eq!(sandbox.written("got"), "ran\n", "{again}");
     }
 }
@@ -158,7 +251,9 @@ fn a_hook_of_a_detached_launcher_that_fires_again_runs_once() {
 fn a_detached_launcher_that_is_terminated_ends_its_hook() {
     let sandbox = Sandbox::with(&turn_finished(&format!("echo $$ > hook; {WAITS}")));
     let _go = sandbox.gate("go");
-    sandbox.run(&["fire", "--detach", "turn-finished"]).is_silent_success();
+    sandbox
+        .run(&["fire", "--detach", "turn-finished"])
+        .is_silent_success();
     let launcher = appears(&sandbox.work().join("launcher"));
     send(&launcher, SIGTERM);
     ends(&launcher);

@@ -11,8 +11,12 @@ fn every_test_that_the_security_document_names_exists() {
     read(&root.join("tests"), &mut sources);
     read(&root.join("src"), &mut sources);
     let document = include_str!("../SECURITY.md");
-    let names: Vec<&str> =
-        document.split('`').skip(1).step_by(2).filter(|word| word.matches('_').count() >= 4).collect();
+    let names: Vec<&str> = document
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| word.matches('_').count() >= 4)
+        .collect();
     assert!(names.len() > 30, "{names:?}");
     for name in names.iter().filter(|name| !name.contains('…')) {
         assert!(

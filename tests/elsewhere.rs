@@ -1,5 +1,10 @@
 //! The library as it is built for a system without hooks, from the same files, seen on this one to compile.
-#![allow(dead_code, unreachable_pub, missing_docs, reason = "a library, compiled as a test")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "a library, compiled as a test"
+)]
 
 #[path = "../src/elsewhere.rs"]
 mod elsewhere;

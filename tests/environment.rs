@@ -21,14 +21,22 @@ const COPY: &str = r#"{"hooks":[{"on":"turn-finished","run":["cp","/proc/self/en
 /// What a hook found, as it found it.
 fn found(sandbox: &Sandbox) -> Vec<CString> {
     let block = fs::read(sandbox.work().join("got")).unwrap();
-    block.split_inclusive(|byte| *byte == 0).map(|entry| CString::from_vec_with_nul(entry.to_vec()).unwrap()).collect()
+    block
+        .split_inclusive(|byte| *byte == 0)
+        .map(|entry| CString::from_vec_with_nul(entry.to_vec()).unwrap())
+        .collect()
 }
 
 /// The names of the table, from the README, which a test of the table itself holds to it.
 fn withheld() -> Vec<&'static str> {
-    let rows = include_str!("../README.md").lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let rows = include_str!("../README.md")
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
     rows.map(|(name, _)| name)
-        .filter(|name| name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_'))
+        .filter(|name| {
+            name.bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+        })
         .collect()
 }
 
@@ -47,16 +55,32 @@ fn entry(name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> CString {
 fn canaries() -> Vec<CString> {
     let names = withheld();
     assert!(
-        names.len() >= 90 && names.contains(&"ANTHROPIC_API_KEY") && names.contains(&"CLAUDE_CODE_MESSAGING_TOKEN")
+        names.len() >= 90
+            && names.contains(&"ANTHROPIC_API_KEY")
+            && names.contains(&"CLAUDE_CODE_MESSAGING_TOKEN")
     );
     let forms = |name: &str| {
-        let mixed = |(i, c): (usize, char)| if i % 2 == 0 { c.to_ascii_lowercase() } else { c };
+        let mixed = |(i, c): (usize, char)| {
+            if i % 2 == 0 {
+                c.to_ascii_lowercase()
+            } else {
+                c
+            }
+        };
         let mixed = name.chars().enumerate().map(mixed).collect();
-        [name.to_owned(), name.to_owned(), name.to_ascii_lowercase(), mixed, name.to_owned()]
+        [
+            name.to_owned(),
+            name.to_owned(),
+            name.to_ascii_lowercase(),
+            mixed,
+            name.to_owned(),
+        ]
     };
     let forms = names.into_iter().flat_map(forms).enumerate();
     // With bytes that are no text behind it.
-    forms.map(|(n, form)| entry(form, [format!("{KEY}-{n}").as_bytes(), b"\n\xff="].concat())).collect()
+    forms
+        .map(|(n, form)| entry(form, [format!("{KEY}-{n}").as_bytes(), b"\n\xff="].concat()))
+        .collect()
 }
 
 /// The names of a desktop session and of developers' tools.
@@ -73,24 +97,54 @@ const KEPT: &str = "DISPLAY WAYLAND_DISPLAY DBUS_SESSION_BUS_ADDRESS XAUTHORITY 
 
 /// Each of them, and some names that are none, with values of every kind.
 fn kept() -> Vec<CString> {
-    let values =
-        ["", "=", "a=b=c", "x\ny\n", "\u{1b}[31m\t", "'\"`$HOME $(touch no);", " blanks ", "é😀", "%s\\0", "~/*"];
+    let values = [
+        "",
+        "=",
+        "a=b=c",
+        "x\ny\n",
+        "\u{1b}[31m\t",
+        "'\"`$HOME $(touch no);",
+        " blanks ",
+        "é😀",
+        "%s\\0",
+        "~/*",
+    ];
     let odd: [&[u8]; 4] = [b"a name with blanks", "é".as_bytes(), b"N\xff", b"=leading"];
     let names = KEPT.split_whitespace().map(str::as_bytes).chain(odd);
-    let bytes = |n: usize| if n.is_multiple_of(3) { &b"\xff\xfe\x01=\x80"[..] } else { b"" };
-    names.enumerate().map(|(n, name)| entry(name, [values[n % values.len()].as_bytes(), bytes(n)].concat())).collect()
+    let bytes = |n: usize| {
+        if n.is_multiple_of(3) {
+            &b"\xff\xfe\x01=\x80"[..]
+        } else {
+            b""
+        }
+    };
+    names
+        .enumerate()
+        .map(|(n, name)| {
+            entry(
+                name,
+                [values[n % values.len()].as_bytes(), bytes(n)].concat(),
+            )
+        })
+        .collect()
 }
 
 /// `HOME`, `PATH` and all that is kept, as it reaches a hook.
 fn expected(sandbox: &Sandbox) -> Vec<CString> {
     let home = entry("HOME", sandbox.home().as_os_str().as_bytes());
-    [vec![home, entry("PATH", "/usr/local/bin:/usr/bin:/bin")], kept()].concat()
+    [
+        vec![home, entry("PATH", "/usr/local/bin:/usr/bin:/bin")],
+        kept(),
+    ]
+    .concat()
 }
 
 /// That and all that is not: the canaries between the others, `PWD`, and once more what is kept with other values.
 fn host(sandbox: &Sandbox) -> Vec<CString> {
     let (kept, mut canaries) = (expected(sandbox), canaries());
-    let again = KEPT.split_whitespace().map(|name| entry(name, "the second does not count"));
+    let again = KEPT
+        .split_whitespace()
+        .map(|name| entry(name, "the second does not count"));
     let mut host: Vec<CString> = Vec::new();
     let share = canaries.len() / kept.len();
     for entry in kept {
@@ -112,10 +166,14 @@ fn run(sandbox: &Sandbox, environment: &[CString], program: &Path, arguments: &[
         .collect();
     let [out, err] = ["stdout", "stderr"].map(|stream| sandbox.root().join(stream));
     let mut actions = PosixSpawnFileActions::init().unwrap();
-    actions.add_open(0, "/dev/null", OFlag::O_RDONLY, Mode::empty()).unwrap();
+    actions
+        .add_open(0, "/dev/null", OFlag::O_RDONLY, Mode::empty())
+        .unwrap();
     for (stream, path) in [(1, &out), (2, &err)] {
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC;
-        actions.add_open(stream, path, flags, Mode::from_bits_truncate(0o644)).unwrap();
+        actions
+            .add_open(stream, path, flags, Mode::from_bits_truncate(0o644))
+            .unwrap();
     }
     let attributes = PosixSpawnAttr::init().unwrap();
     let pid = posix_spawn(program, &actions, &attributes, &words, environment).unwrap();
@@ -125,13 +183,23 @@ fn run(sandbox: &Sandbox, environment: &[CString], program: &Path, arguments: &[
         other => panic!("{other:?}"),
     };
     let read = |path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
-    Run { command: format!("{arguments:?}"), status, stdout: read(out), stderr: read(err) }
+    Run {
+        command: format!("{arguments:?}"),
+        status,
+        stdout: read(out),
+        stderr: read(err),
+    }
 }
 
 fn command(sandbox: &Sandbox, environment: &[CString], arguments: &[&str]) -> Run {
     let work = sandbox.work();
     let (subcommand, rest) = arguments.split_at(1);
-    run(sandbox, environment, BINARY.as_ref(), &[subcommand, &["--directory", work.to_str().unwrap()], rest].concat())
+    run(
+        sandbox,
+        environment,
+        BINARY.as_ref(),
+        &[subcommand, &["--directory", work.to_str().unwrap()], rest].concat(),
+    )
 }
 
 /// SPEC 3.4, 4.1, CASES 26: absent, not empty, every copy and in any case of its letters.
@@ -139,7 +207,14 @@ fn command(sandbox: &Sandbox, environment: &[CString], arguments: &[&str]) -> Ru
 fn no_credential_of_an_agent_or_a_model_provider_reaches_a_hook() {
     let sandbox = Sandbox::with(COPY);
     let [home, path] = [&expected(&sandbox)[0], &expected(&sandbox)[1]];
-    let environment = [canaries(), vec![home.clone()], canaries(), vec![path.clone()], canaries()].concat();
+    let environment = [
+        canaries(),
+        vec![home.clone()],
+        canaries(),
+        vec![path.clone()],
+        canaries(),
+    ]
+    .concat();
     command(&sandbox, &environment, &["fire", "turn-finished"]).is_silent_success();
     assert_eq!(found(&sandbox), [home.clone(), path.clone()]);
 }
@@ -156,25 +231,54 @@ fn everything_else_reaches_it_byte_for_byte() {
 /// started in each way there is, and entries with each kind of mistake; with the number of mistakes and of hooks.
 fn hooks_that_fail(sandbox: &Sandbox, moment: &str) -> (String, usize, usize) {
     let at = |name: &str| sandbox.root().join(name).to_str().unwrap().to_owned();
-    for (name, text) in [("plain", "#!/bin/sh\n"), ("text", "true\n"), ("lost", "#!/no/such\n")] {
+    for (name, text) in [
+        ("plain", "#!/bin/sh\n"),
+        ("text", "true\n"),
+        ("lost", "#!/no/such\n"),
+    ] {
         sandbox.script(name, text);
     }
     mode(&sandbox.root().join("plain"), 0o644);
-    let copies = ["", "exit 3", "kill -KILL $$", "exec sleep 332", "sleep 333 & exit 0"].map(|end| {
+    let copies = [
+        "",
+        "exit 3",
+        "kill -KILL $$",
+        "exec sleep 332",
+        "sleep 333 & exit 0",
+    ]
+    .map(|end| {
         vec![
             "sh".to_owned(),
             "-c".to_owned(),
             format!(": {ARGUMENT}; cat /proc/$$/environ /proc/$$/cmdline - >> got; {end}"),
         ]
     });
-    let programs =
-        ["no-such-program", "/missing", &at("plain"), &at("text"), &at("lost"), &at("work"), &at("busy"), "true"];
-    let programs = programs.map(|program| vec![program.to_owned(), format!("~/{ARGUMENT}"), format!("${ARGUMENT}")]);
+    let programs = [
+        "no-such-program",
+        "/missing",
+        &at("plain"),
+        &at("text"),
+        &at("lost"),
+        &at("work"),
+        &at("busy"),
+        "true",
+    ];
+    let programs = programs.map(|program| {
+        vec![
+            program.to_owned(),
+            format!("~/{ARGUMENT}"),
+            format!("${ARGUMENT}"),
+        ]
+    });
     let runs: Vec<_> = copies.into_iter().chain(programs).collect();
     let hooks = runs.len();
     let in_force = runs.into_iter().map(|mut run| {
         run.push(ARGUMENT.to_owned());
-        let bound = if run.iter().any(|word| word.ends_with("sleep 332")) { 2 } else { 30 };
+        let bound = if run.iter().any(|word| word.ends_with("sleep 332")) {
+            2
+        } else {
+            30
+        };
         json!({"on": moment, "run": run, "timeout": bound})
     });
     let mistakes = [
@@ -211,8 +315,17 @@ fn hooks_that_fail(sandbox: &Sandbox, moment: &str) -> (String, usize, usize) {
         format!(r#"{{"on":"{moment}","run":["\ud800","{ARGUMENT}"]}}"#),
         format!(r#"{{"on":"tool-finished","tool":"{TOOL}","run":["false"]}}"#),
     ];
-    let entries = in_force.chain(mistakes).map(|entry| entry.to_string()).chain(raw).collect::<Vec<_>>().join(",");
-    (format!(r#"{{"unknown":"{ARGUMENT}","hooks":[{entries}]}}"#), count, hooks)
+    let entries = in_force
+        .chain(mistakes)
+        .map(|entry| entry.to_string())
+        .chain(raw)
+        .collect::<Vec<_>>()
+        .join(",");
+    (
+        format!(r#"{{"unknown":"{ARGUMENT}","hooks":[{entries}]}}"#),
+        count,
+        hooks,
+    )
 }
 
 /// Files of which no hook is in force, each with an argument in it.
@@ -229,7 +342,9 @@ fn files_that_fail() -> Vec<Vec<u8>> {
         format!("{{\"hooks\":[\"{ARGUMENT}\n\"]}}"),
         format!(r#"{{"hooks":[{{"on":"turn-finished","run":["program" "{ARGUMENT}"]}}]}}"#),
         format!(r#"{{"hooks":[{{"on":"turn-finished","run":["program",'{ARGUMENT}']}}]}}"#),
-        format!(r#"{{"hooks":{{"Stop":[{{"hooks":[{{"type":"command","command":"program {ARGUMENT}"}}]}}]}}}}"#),
+        format!(
+            r#"{{"hooks":{{"Stop":[{{"hooks":[{{"type":"command","command":"program {ARGUMENT}"}}]}}]}}}}"#
+        ),
         format!(r#"{{"version":1,"hooks":{{"stop":[{{"command":"program {ARGUMENT}"}}]}}}}"#),
         format!(r#"{{"notify":["program","{ARGUMENT}"]}}"#),
         format!("notify = [\"program\", \"{ARGUMENT}\"]"),
@@ -242,15 +357,25 @@ fn files_that_fail() -> Vec<Vec<u8>> {
         entry,
     ];
     let no_text = [b"{\"hooks\":[\"", ARGUMENT.as_bytes(), b"\xff\"]}"].concat();
-    texts.into_iter().map(String::into_bytes).chain([no_text]).collect()
+    texts
+        .into_iter()
+        .map(String::into_bytes)
+        .chain([no_text])
+        .collect()
 }
 
 #[track_caller]
 fn holds_none_of(text: &[u8], words: &[&str], about: &str) {
     let text = String::from_utf8_lossy(text);
     for word in words {
-        let at = text.find(word).map(|at| text[..at].rfind('\n').map_or(0, |line| line + 1));
-        assert!(at.is_none(), "{word} in {about}: {}", text[at.unwrap()..].lines().next().unwrap_or_default());
+        let at = text
+            .find(word)
+            .map(|at| text[..at].rfind('\n').map_or(0, |line| line + 1));
+        assert!(
+            at.is_none(),
+            "{word} in {about}: {}",
+            text[at.unwrap()..].lines().next().unwrap_or_default()
+        );
     }
 }
 
@@ -258,9 +383,23 @@ fn holds_none_of(text: &[u8], words: &[&str], about: &str) {
 #[track_caller]
 fn hooks_found_no_canary(sandbox: &Sandbox, moment: &str, copies: usize) {
     let got = fs::read(sandbox.work().join("got")).unwrap();
-    let environment: Vec<u8> = expected(sandbox).iter().flat_map(|entry| entry.to_bytes_with_nul().to_vec()).collect();
-    assert_eq!(got.windows(environment.len()).filter(|window| *window == environment).count(), copies, "{moment}");
-    assert_eq!(String::from_utf8_lossy(&got).matches(&format!("\0{{\"event\":\"{moment}\"}}\n")).count(), copies);
+    let environment: Vec<u8> = expected(sandbox)
+        .iter()
+        .flat_map(|entry| entry.to_bytes_with_nul().to_vec())
+        .collect();
+    assert_eq!(
+        got.windows(environment.len())
+            .filter(|window| *window == environment)
+            .count(),
+        copies,
+        "{moment}"
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&got)
+            .matches(&format!("\0{{\"event\":\"{moment}\"}}\n"))
+            .count(),
+        copies
+    );
     holds_none_of(&got, &[KEY, TOOL], "what a hook was given");
     fs::remove_file(sandbox.work().join("got")).unwrap();
 }
@@ -269,13 +408,26 @@ fn hooks_found_no_canary(sandbox: &Sandbox, moment: &str, copies: usize) {
 #[test]
 fn no_canary_is_in_a_hook_a_report_the_log_or_check() {
     let sandbox = Sandbox::new();
-    let environment = [host(&sandbox), vec![entry("W1THHELD", KEY), entry("w1thheld", KEY)]].concat();
+    let environment = [
+        host(&sandbox),
+        vec![entry("W1THHELD", KEY), entry("w1thheld", KEY)],
+    ]
+    .concat();
     let withhold = ["--withhold", "W1thheld"];
     let log = || fs::read(sandbox.home().join(".bravebot/hooks.log")).unwrap_or_default();
-    let _writer = fs::OpenOptions::new().write(true).open(sandbox.script("busy", "#!/bin/sh\n")).unwrap();
+    let _writer = fs::OpenOptions::new()
+        .write(true)
+        .open(sandbox.script("busy", "#!/bin/sh\n"))
+        .unwrap();
     for (moment, arguments) in [
-        ("tool-finished", &["fire", "tool-finished", "--tool", TOOL][..]),
-        ("turn-finished", &["turn", "--", "cat", "/proc/self/environ"]),
+        (
+            "tool-finished",
+            &["fire", "tool-finished", "--tool", TOOL][..],
+        ),
+        (
+            "turn-finished",
+            &["turn", "--", "cat", "/proc/self/environ"],
+        ),
     ] {
         let (text, mistakes, hooks) = hooks_that_fail(&sandbox, moment);
         sandbox.hooks(text);
@@ -283,38 +435,81 @@ fn no_canary_is_in_a_hook_a_report_the_log_or_check() {
         let run = command(&sandbox, &environment, &arguments);
         // All hooks but two, which end well; and the one for this tool.
         let reports = mistakes + hooks - 2 + usize::from(arguments.contains(&TOOL));
-        assert!(run.status == 0 && run.stderr.lines().count() == reports, "{reports} {}", run.stderr);
+        assert!(
+            run.status == 0 && run.stderr.lines().count() == reports,
+            "{reports} {}",
+            run.stderr
+        );
         if arguments.contains(&"--") {
             // COMMAND has it all, and so had the launcher.
-            let all: Vec<u8> = environment.iter().flat_map(|entry| entry.to_bytes_with_nul().to_vec()).collect();
-            assert!(run.stdout == String::from_utf8_lossy(&all), "COMMAND was not given the whole environment");
+            let all: Vec<u8> = environment
+                .iter()
+                .flat_map(|entry| entry.to_bytes_with_nul().to_vec())
+                .collect();
+            assert!(
+                run.stdout == String::from_utf8_lossy(&all),
+                "COMMAND was not given the whole environment"
+            );
         } else {
             assert_eq!(run.stdout, "");
         }
         hooks_found_no_canary(&sandbox, moment, 5);
-        holds_none_of(run.stderr.as_bytes(), &[KEY, ARGUMENT, TOOL, "1thheld"], "standard error");
+        holds_none_of(
+            run.stderr.as_bytes(),
+            &[KEY, ARGUMENT, TOOL, "1thheld"],
+            "standard error",
+        );
         holds_none_of(&log(), &[KEY, ARGUMENT, TOOL, "1thheld"], "the log");
-        let failures: BTreeSet<String> =
-            sandbox.log().iter().map(|line| line["failure"].as_str().unwrap().to_owned()).collect();
-        let every = ["exited", "file", "killed", "left-running", "not-started", "timed-out"];
+        let failures: BTreeSet<String> = sandbox
+            .log()
+            .iter()
+            .map(|line| line["failure"].as_str().unwrap().to_owned())
+            .collect();
+        let every = [
+            "exited",
+            "file",
+            "killed",
+            "left-running",
+            "not-started",
+            "timed-out",
+        ];
         assert!(failures.iter().eq(every), "{failures:?}");
 
-        let run = command(&sandbox, &environment, &["fire", moment, "--directory", "/missing"]);
+        let run = command(
+            &sandbox,
+            &environment,
+            &["fire", moment, "--directory", "/missing"],
+        );
         assert!(run.stderr.contains("cannot be entered"), "{run:#?}");
         holds_none_of(run.stderr.as_bytes(), &[KEY, ARGUMENT], "standard error");
         for json in [&["check"][..], &["check", "--json"]] {
             let run = command(&sandbox, &environment, &[json, &withhold].concat());
             // It names what is withheld, and the tools and programs of the file.
-            assert!(run.stdout.contains("ANTHROPIC_API_KEY") && run.stdout.contains("w1thheld"), "{run:#?}");
-            holds_none_of(format!("{}{}", run.stdout, run.stderr).as_bytes(), &[KEY, ARGUMENT], "check");
+            assert!(
+                run.stdout.contains("ANTHROPIC_API_KEY") && run.stdout.contains("w1thheld"),
+                "{run:#?}"
+            );
+            holds_none_of(
+                format!("{}{}", run.stdout, run.stderr).as_bytes(),
+                &[KEY, ARGUMENT],
+                "check",
+            );
         }
     }
     for text in files_that_fail() {
         sandbox.hooks(&text);
-        for arguments in [&["fire", "turn-finished"][..], &["check"], &["check", "--json"]] {
+        for arguments in [
+            &["fire", "turn-finished"][..],
+            &["check"],
+            &["check", "--json"],
+        ] {
             let run = command(&sandbox, &environment, arguments);
             let said = format!("{}{}", run.stdout, run.stderr);
-            assert!(said.contains("hooks.json"), "{}: {run:#?}", String::from_utf8_lossy(&text));
+            assert!(
+                said.contains("hooks.json"),
+                "{}: {run:#?}",
+                String::from_utf8_lossy(&text)
+            );
             holds_none_of(
                 said.as_bytes(),
                 &[KEY, ARGUMENT],
@@ -397,34 +592,78 @@ fn no_canary_is_in_a_trace_or_in_what_a_reporter_hears() {
         let kept = everything.0.lock().unwrap().clone();
         let [warned, spans, heard] = ["Level(Warn)", "kind: Kind(SPAN)", "heard "]
             .map(|word| kept.iter().filter(|text| text.contains(word)).count());
-        let [mistakes, hooks] =
-            ["MISTAKES", "HOOKS"].map(|count| std::env::var(count).unwrap().parse::<usize>().unwrap());
+        let [mistakes, hooks] = ["MISTAKES", "HOOKS"]
+            .map(|count| std::env::var(count).unwrap().parse::<usize>().unwrap());
         // Twice all hooks but two, which end well; and with the one for this tool. In the last directory none starts.
         let reports = mistakes + 2 * (hooks - 1) + hooks + 1;
         assert_eq!((warned, heard, spans), (reports, reports, 3 * (hooks + 1)));
-        kept.iter().for_each(|text| holds_none_of(text.as_bytes(), &[KEY, ARGUMENT, TOOL, "1thheld"], "a trace"));
+        kept.iter().for_each(|text| {
+            holds_none_of(
+                text.as_bytes(),
+                &[KEY, ARGUMENT, TOOL, "1thheld"],
+                "a trace",
+            )
+        });
         return;
     }
     let sandbox = Sandbox::new();
     let (text, mistakes, hooks) = hooks_that_fail(&sandbox, "tool-finished");
     sandbox.hooks(text);
-    let counts = [entry("MISTAKES", mistakes.to_string()), entry("HOOKS", hooks.to_string())];
-    let own = [&[entry("BRAVEBOT_HOOKS_TEST", test), entry("W1THHELD", KEY)], &counts[..]].concat();
+    let counts = [
+        entry("MISTAKES", mistakes.to_string()),
+        entry("HOOKS", hooks.to_string()),
+    ];
+    let own = [
+        &[entry("BRAVEBOT_HOOKS_TEST", test), entry("W1THHELD", KEY)],
+        &counts[..],
+    ]
+    .concat();
     let environment = [host(&sandbox), own].concat();
-    let run = run(&sandbox, &environment, &std::env::current_exe().unwrap(), &[test, "--exact", "--nocapture"]);
-    assert!(run.status == 0 && run.stdout.contains("1 passed"), "{run:#?}");
-    holds_none_of(&fs::read(sandbox.work().join("got")).unwrap(), &[KEY, TOOL], "what a hook was given");
+    let run = run(
+        &sandbox,
+        &environment,
+        &std::env::current_exe().unwrap(),
+        &[test, "--exact", "--nocapture"],
+    );
+    assert!(
+        run.status == 0 && run.stdout.contains("1 passed"),
+        "{run:#?}"
+    );
+    holds_none_of(
+        &fs::read(sandbox.work().join("got")).unwrap(),
+        &[KEY, TOOL],
+        "what a hook was given",
+    );
 }
 
 /// SPEC 4.1.
 #[test]
 fn a_name_given_with_withhold_is_kept_back_as_well() {
     let sandbox = Sandbox::with(COPY);
-    let mut command =
-        sandbox.command(&["fire", "turn-finished", "--withhold", "MY_KEY", "--withhold=other", "--withhold", "HOME"]);
-    Run::of(command.env("MY_KEY", "canary").env("my_key", "canary").env("OTHER", "canary").env("MY_KEYS", "x"))
-        .is_silent_success();
+    let mut command = sandbox.command(&[
+        "fire",
+        "turn-finished",
+        "--withhold",
+        "MY_KEY",
+        "--withhold=other",
+        "--withhold",
+        "HOME",
+    ]);
+    Run::of(
+        command
+            .env("MY_KEY", "canary")
+            .env("my_key", "canary")
+            .env("OTHER", "canary")
+            .env("MY_KEYS", "x"),
+    )
+    .is_silent_success();
     let mut found = found(&sandbox);
     found.sort();
-    assert_eq!(found, [entry("MY_KEYS", "x"), entry("PATH", "/usr/local/bin:/usr/bin:/bin")]);
+    assert_eq!(
+        found,
+        [
+            entry("MY_KEYS", "x"),
+            entry("PATH", "/usr/local/bin:/usr/bin:/bin")
+        ]
+    );
 }

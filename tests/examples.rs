@@ -30,14 +30,26 @@ fn with(hooks: &[(&str, Option<&str>, &str)]) -> Sandbox {
         Some(tool) => serde_json::json!({"on": moment, "tool": tool, "run": ["sh", "-c", script]}),
         None => serde_json::json!({"on": moment, "run": ["sh", "-c", script]}),
     };
-    Sandbox::with(&serde_json::json!({ "hooks": hooks.iter().map(entry).collect::<Vec<_>>() }).to_string())
+    Sandbox::with(
+        &serde_json::json!({ "hooks": hooks.iter().map(entry).collect::<Vec<_>>() }).to_string(),
+    )
 }
 
 /// The agent, where Cargo puts examples: beside the directory of this test.
 fn agent(sandbox: &Sandbox, name: &str, words: &[&str]) -> Command {
     let test = std::env::current_exe().unwrap();
-    let path: PathBuf = test.parent().unwrap().parent().unwrap().join("examples").join(name);
-    assert!(path.exists(), "{} is not there: cargo build --examples", path.display());
+    let path: PathBuf = test
+        .parent()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("examples")
+        .join(name);
+    assert!(
+        path.exists(),
+        "{} is not there: cargo build --examples",
+        path.display()
+    );
     let mut command = sandbox.other(&[&[path.to_str().unwrap()], words].concat());
     command.env("TOY_AGENT_KEY", "secret");
     command
@@ -46,24 +58,43 @@ fn agent(sandbox: &Sandbox, name: &str, words: &[&str]) -> Command {
 /// The report of the failing hook is on the display and, once, in the log.
 #[track_caller]
 fn has_said_what_failed(sandbox: &Sandbox, run: &Run) {
-    let reports: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("agent: ")).collect();
+    let reports: Vec<&str> = run
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("agent: "))
+        .collect();
     let log = sandbox.log();
     assert_eq!(reports, [format!("agent: {FAILED}")], "{run:#?}");
-    assert!(log.len() == 1 && log[0]["message"] == FAILED && log[0]["status"] == 3, "{run:#?} {log:#?}");
+    assert!(
+        log.len() == 1 && log[0]["message"] == FAILED && log[0]["status"] == 3,
+        "{run:#?} {log:#?}"
+    );
 }
 
 /// SPEC 2.1, 2.3, 4.1, 6.3.
 #[test]
 fn a_turn_with_two_delegates_fires_each_moment_in_its_order_and_says_what_failed() {
     for name in AGENTS {
-        let key = ("turn-started", None, "[ -z \"${TOY_AGENT_KEY+set}\" ] && echo withheld > key");
+        let key = (
+            "turn-started",
+            None,
+            "[ -z \"${TOY_AGENT_KEY+set}\" ] && echo withheld > key",
+        );
         let sandbox = with(&[&NOTING[..], &[key]].concat());
         let run = Run::of(&mut agent(&sandbox, name, &["write_file", "run"]));
         assert_eq!(run.status, 0, "{run:#?}");
-        assert_eq!(sandbox.written("moments"), format!("{STARTED}{}{FINISHED}", CALLED.repeat(3)), "{run:#?}");
+        assert_eq!(
+            sandbox.written("moments"),
+            format!("{STARTED}{}{FINISHED}", CALLED.repeat(3)),
+            "{run:#?}"
+        );
         let mut called: Vec<&str> = run.stdout.lines().collect();
         called[1..].sort_unstable();
-        assert_eq!(called, ["called read_file", "called run", "called write_file"], "{run:#?}");
+        assert_eq!(
+            called,
+            ["called read_file", "called run", "called write_file"],
+            "{run:#?}"
+        );
         assert_eq!(sandbox.written("key"), "withheld\n", "{run:#?}");
         has_said_what_failed(&sandbox, &run);
     }
@@ -72,7 +103,11 @@ fn a_turn_with_two_delegates_fires_each_moment_in_its_order_and_says_what_failed
 /// SPEC 5.7. The hook of a call waits for ever, and what is next in the file is not reached.
 #[test]
 fn ctrl_c_ends_the_hook_that_runs_and_the_turn_which_fires_turn_finished() {
-    let waits = ("tool-finished", Some("write_file"), "echo $$ > pid; exec sleep 321");
+    let waits = (
+        "tool-finished",
+        Some("write_file"),
+        "echo $$ > pid; exec sleep 321",
+    );
     let next = ("tool-finished", Some("write_file"), "echo reached > next");
     for name in AGENTS {
         let sandbox = with(&[&NOTING[..1], &NOTING[2..], &[waits, next]].concat());
@@ -81,10 +116,18 @@ fn ctrl_c_ends_the_hook_that_runs_and_the_turn_which_fires_turn_finished() {
         run.send(Signal::SIGINT);
         let run = run.ends();
         ends(&hook);
-        assert_eq!((run.status, sandbox.written("next").as_str()), (130, ""), "{run:#?}");
+        assert_eq!(
+            (run.status, sandbox.written("next").as_str()),
+            (130, ""),
+            "{run:#?}"
+        );
         // The second delegate's call, which was waiting for the first's hook, has not fired either.
         assert_eq!(sandbox.written("pid"), hook, "{run:#?}");
-        assert_eq!(sandbox.written("moments"), format!("{STARTED}{FINISHED}"), "{run:#?}");
+        assert_eq!(
+            sandbox.written("moments"),
+            format!("{STARTED}{FINISHED}"),
+            "{run:#?}"
+        );
         has_said_what_failed(&sandbox, &run);
     }
 }
@@ -96,7 +139,11 @@ fn a_panic_in_a_delegate_ends_the_turn_which_fires_turn_finished() {
         let sandbox = with(&NOTING);
         let run = Run::of(&mut agent(&sandbox, name, &["no_such_tool"]));
         assert_eq!(run.status, 101, "{run:#?}");
-        assert_eq!(sandbox.written("moments"), format!("{STARTED}{CALLED}{FINISHED}"), "{run:#?}");
+        assert_eq!(
+            sandbox.written("moments"),
+            format!("{STARTED}{CALLED}{FINISHED}"),
+            "{run:#?}"
+        );
         has_said_what_failed(&sandbox, &run);
     }
 }
@@ -114,7 +161,8 @@ fn a_hook_that_runs_keeps_no_other_delegate_from_its_call() {
         let mut run = Beside::start_as_it_is(command);
         eventually("the other has made its call", || {
             let called = std::fs::read_to_string(&called).unwrap();
-            (called.contains("called write_file\n") && called.contains("called run\n")).then_some(())
+            (called.contains("called write_file\n") && called.contains("called run\n"))
+                .then_some(())
         });
         assert!(run.end().is_none(), "the hook has not waited");
         gate.say("go");

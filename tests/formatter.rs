@@ -19,11 +19,18 @@ fn cargo_fmt_formats_the_file_that_was_edited_and_a_misspelt_notifier_is_reporte
     let of_rust = |command: &mut Command| {
         command.env("PATH", env::var_os("PATH").unwrap_or_default());
         for (name, directory) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
-            command.env(name, env::var_os(name).unwrap_or_else(|| home.join(directory).into()));
+            command.env(
+                name,
+                env::var_os(name).unwrap_or_else(|| home.join(directory).into()),
+            );
         }
     };
     let mut version = Command::new("cargo");
-    of_rust(version.args(["fmt", "--version"]).current_dir(sandbox.work()));
+    of_rust(
+        version
+            .args(["fmt", "--version"])
+            .current_dir(sandbox.work()),
+    );
     if !version.output().is_ok_and(|output| output.status.success()) {
         return eprintln!("needs cargo fmt");
     }
@@ -41,9 +48,17 @@ fn cargo_fmt_formats_the_file_that_was_edited_and_a_misspelt_notifier_is_reporte
     fire(&["fire", "tool-finished", "--tool", "read_file"]).is_silent_success();
     assert_eq!(sandbox.written("src/main.rs"), ugly);
     fire(&["fire", "tool-finished", "--tool", "write_file"]).is_silent_success();
-    assert_eq!(sandbox.written("src/main.rs"), "fn main() {\n    let a = 1;\n    println!(\"{a}\")\n}\n");
+    assert_eq!(
+        sandbox.written("src/main.rs"),
+        "fn main() {\n    let a = 1;\n    println!(\"{a}\")\n}\n"
+    );
 
-    let said = "turn-finished hook \"notify-sendd\" could not be started: no program of that name in PATH";
+    let said =
+        "turn-finished hook \"notify-sendd\" could not be started: no program of that name in PATH";
     assert_eq!(fire(&["fire", "turn-finished"]).reports(1), [said]);
-    assert!(sandbox.log().len() == 1 && sandbox.log()[0]["message"] == said, "{:?}", sandbox.log());
+    assert!(
+        sandbox.log().len() == 1 && sandbox.log()[0]["message"] == said,
+        "{:?}",
+        sandbox.log()
+    );
 }

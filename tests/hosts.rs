@@ -28,7 +28,11 @@ const LOOK: &str = "IFS= read -r line; IFS= read -r more; open=; \
     esac; done < /proc/$$/status; \
     echo \"$line$more $blocked $ignored$open\" >> got";
 
-const EVENTS: [Event<'_>; 3] = [Event::TurnStarted, Event::ToolFinished(None), Event::TurnFinished];
+const EVENTS: [Event<'_>; 3] = [
+    Event::TurnStarted,
+    Event::ToolFinished(None),
+    Event::TurnFinished,
+];
 const MOMENTS: [&str; 3] = ["turn-started", "tool-finished", "turn-finished"];
 
 /// What [`LOOK`] notes in whatever host.
@@ -53,8 +57,15 @@ fn looking() -> String {
 /// As many descriptors as a strange host has open: ten thousand, or what is allowed less a few.
 fn many() -> usize {
     let limits = fs::read_to_string("/proc/self/limits").unwrap();
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
-    let hard: usize = line.split_whitespace().nth(1).and_then(|hard| hard.parse().ok()).unwrap_or(usize::MAX);
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))
+        .unwrap();
+    let hard: usize = line
+        .split_whitespace()
+        .nth(1)
+        .and_then(|hard| hard.parse().ok())
+        .unwrap_or(usize::MAX);
     if hard < 10_200 {
         eprintln!("needs a limit of 10,200 descriptors for all of this, has {hard}");
     }
@@ -102,30 +113,52 @@ fn in_any_host_the_command_does_its_work_and_its_hooks_see_none_of_it() {
         (&["turn", "--", "sh", "-c", &dies], "killed 9\n", &both),
     ];
     for (way, can_know, has_stderr) in ways {
-        for (start, (arguments, ended, got)) in ["spawn", "fork"].iter().flat_map(|start| commands.map(|c| (start, c)))
+        for (start, (arguments, ended, got)) in ["spawn", "fork"]
+            .iter()
+            .flat_map(|start| commands.map(|c| (start, c)))
         {
             let mut words = vec![host.to_str().unwrap(), start];
-            words.extend(way.split_whitespace().chain(["--", BINARY]).chain(arguments.iter().copied()));
+            words.extend(
+                way.split_whitespace()
+                    .chain(["--", BINARY])
+                    .chain(arguments.iter().copied()),
+            );
             let run = Run::of(&mut sandbox.other(&words));
             let expected = if can_know { ended } else { "lost\n" };
             let about = format!("{run:#?}\n{:#?}", sandbox.log());
             assert!(run.status == 0 && run.stdout.is_empty(), "{about}");
             assert_eq!(
-                (sandbox.written("ended").as_str(), sandbox.written("got").as_str()),
+                (
+                    sandbox.written("ended").as_str(),
+                    sandbox.written("got").as_str()
+                ),
                 (expected, got),
                 "{about}"
             );
             // The log has the report also where there is no standard error.
             let failed = !got.is_empty();
-            let logged = sandbox.log().iter().filter(|record| record["status"] == 6).count();
+            let logged = sandbox
+                .log()
+                .iter()
+                .filter(|record| record["status"] == 6)
+                .count();
             assert_eq!(logged, usize::from(failed), "{about}");
-            assert_eq!(run.stderr.lines().count(), usize::from(failed && has_stderr), "{about}");
+            assert_eq!(
+                run.stderr.lines().count(),
+                usize::from(failed && has_stderr),
+                "{about}"
+            );
             // COMMAND has what the host left open.
             if arguments[0] == "turn" && way.contains("open") {
                 let open: usize = sandbox.written("open").trim().parse().unwrap();
                 assert!(open >= many(), "{open} {about}");
             }
-            for file in ["work/ended", "work/got", "work/open", "home/.bravebot/hooks.log"] {
+            for file in [
+                "work/ended",
+                "work/got",
+                "work/open",
+                "home/.bravebot/hooks.log",
+            ] {
                 let _ = fs::remove_file(sandbox.root().join(file));
             }
         }
@@ -135,8 +168,12 @@ fn in_any_host_the_command_does_its_work_and_its_hooks_see_none_of_it() {
 /// SPEC 3.5: with the disposition that a C program has, a write to a hook that is gone would kill the host.
 #[test]
 fn a_host_with_sigpipe_at_its_default_survives_a_thousand_hooks_that_close_their_input() {
-    let test = "a_host_with_sigpipe_at_its_default_survives_a_thousand_hooks_that_close_their_input";
-    let hooks = hooks(&[("turn-started", "exec <&-", 30), ("turn-finished", "exec <&- >&- 2>&-; exit 7", 30)]);
+    let test =
+        "a_host_with_sigpipe_at_its_default_survives_a_thousand_hooks_that_close_their_input";
+    let hooks = hooks(&[
+        ("turn-started", "exec <&-", 30),
+        ("turn-finished", "exec <&- >&- 2>&-; exit 7", 30),
+    ]);
     in_a_process_of_its_own(test, &hooks, || {
         bravebot_hooks::sys::restore_default(libc::SIGPIPE);
         bravebot_hooks::sys::unblock(libc::SIGPIPE);
@@ -145,7 +182,10 @@ fn a_host_with_sigpipe_at_its_default_survives_a_thousand_hooks_that_close_their
             launcher.fire(Event::TurnStarted, here());
             launcher.fire(Event::TurnFinished, here());
         }
-        assert_eq!(heard.reports(), ["turn-finished hook \"sh\" exited with status 7"; 500]);
+        assert_eq!(
+            heard.reports(),
+            ["turn-finished hook \"sh\" exited with status 7"; 500]
+        );
         assert!(!bravebot_hooks::sys::is_ignored(nix::sys::signal::SIGPIPE));
     });
 }
@@ -166,8 +206,15 @@ fn a_thread_that_blocks_all_signals_fires_ends_and_interrupts_as_any_other() {
         assert_eq!(status_of("thread-self", "SigBlk"), "fffffffe7ffbfeff");
         let (launcher, heard) = launcher();
         launcher.fire(Event::TurnStarted, here());
-        let said = ["exited with status 8", "was killed by SIGTERM", "was still running after 1 s and was stopped"];
-        assert_eq!(heard.reports(), said.map(|said| format!("turn-started hook \"sh\" {said}")));
+        let said = [
+            "exited with status 8",
+            "was killed by SIGTERM",
+            "was still running after 1 s and was stopped",
+        ];
+        assert_eq!(
+            heard.reports(),
+            said.map(|said| format!("turn-started hook \"sh\" {said}"))
+        );
         assert_eq!(got(), looks_right("turn-started"));
         ends(&fs::read_to_string("late").unwrap());
         thread::scope(|threads| {
@@ -198,8 +245,14 @@ fn a_host_with_ten_thousand_inheritable_descriptors_leaks_none_and_keeps_the_bou
         let _open: Vec<_> = (0..many()).map(|_| dup(&null).unwrap()).collect();
         let (launcher, heard) = launcher();
         launcher.fire(Event::TurnStarted, here());
-        let said = ["was still running after 1 s and was stopped", "exited with status 9"];
-        assert_eq!(heard.reports(), said.map(|said| format!("turn-started hook \"sh\" {said}")));
+        let said = [
+            "was still running after 1 s and was stopped",
+            "exited with status 9",
+        ];
+        assert_eq!(
+            heard.reports(),
+            said.map(|said| format!("turn-started hook \"sh\" {said}"))
+        );
         thread::scope(|threads| {
             threads.spawn(|| {
                 appears(Path::new("pid"));
@@ -208,7 +261,10 @@ fn a_host_with_ten_thousand_inheritable_descriptors_leaks_none_and_keeps_the_bou
             launcher.fire(Event::TurnFinished, here());
         });
         ends(&fs::read_to_string("pid").unwrap());
-        assert_eq!((heard.reports().len(), got()), (2, looks_right("turn-started")));
+        assert_eq!(
+            (heard.reports().len(), got()),
+            (2, looks_right("turn-started"))
+        );
     });
 }
 
@@ -232,7 +288,11 @@ fn while_others(each: &[&(dyn Fn() + Sync)], body: impl FnOnce()) {
 
 /// From 16 bytes to what malloc(3) maps by itself.
 fn allocate_and_free() {
-    black_box((0..64).map(|n| vec![1_u8; 16 << (n % 15)]).collect::<Vec<_>>());
+    black_box(
+        (0..64)
+            .map(|n| vec![1_u8; 16 << (n % 15)])
+            .collect::<Vec<_>>(),
+    );
 }
 
 /// The descriptors of a child that the host starts by other means than the launcher.
@@ -244,84 +304,125 @@ fn descriptors_of_a_child() -> String {
 /// SPEC 2.4, 5.4: and what the host starts meanwhile has no descriptor of the launcher's.
 #[test]
 fn thirty_two_threads_that_allocate_fire_one_launcher() {
-    in_a_process_of_its_own("thirty_two_threads_that_allocate_fire_one_launcher", &looking(), || {
-        let before = descriptors_of_a_child();
-        let child = || assert_eq!(descriptors_of_a_child(), before);
-        let (launcher, heard) = launcher();
-        let begin = Barrier::new(32);
-        while_others(&[&allocate_and_free, &allocate_and_free, &child], || {
-            thread::scope(|threads| {
-                for number in 0..32 {
-                    let (launcher, begin) = (launcher.clone(), &begin);
-                    threads.spawn(move || {
-                        begin.wait();
-                        for _ in 0..15 {
-                            launcher.fire(EVENTS[number % 3], here());
-                            allocate_and_free();
-                        }
-                    });
-                }
+    in_a_process_of_its_own(
+        "thirty_two_threads_that_allocate_fire_one_launcher",
+        &looking(),
+        || {
+            let before = descriptors_of_a_child();
+            let child = || assert_eq!(descriptors_of_a_child(), before);
+            let (launcher, heard) = launcher();
+            let begin = Barrier::new(32);
+            while_others(&[&allocate_and_free, &allocate_and_free, &child], || {
+                thread::scope(|threads| {
+                    for number in 0..32 {
+                        let (launcher, begin) = (launcher.clone(), &begin);
+                        threads.spawn(move || {
+                            begin.wait();
+                            for _ in 0..15 {
+                                launcher.fire(EVENTS[number % 3], here());
+                                allocate_and_free();
+                            }
+                        });
+                    }
+                });
             });
-        });
-        assert_eq!(heard.reports(), [""; 0]);
-        let got = got();
-        assert_eq!(got.lines().count(), 32 * 15);
-        for (moment, threads) in MOMENTS.iter().zip([11, 11, 10]) {
-            assert_eq!(got.matches(&looks_right(moment)).count(), threads * 15, "{moment} {got}");
-        }
-    });
+            assert_eq!(heard.reports(), [""; 0]);
+            let got = got();
+            assert_eq!(got.lines().count(), 32 * 15);
+            for (moment, threads) in MOMENTS.iter().zip([11, 11, 10]) {
+                assert_eq!(
+                    got.matches(&looks_right(moment)).count(),
+                    threads * 15,
+                    "{moment} {got}"
+                );
+            }
+        },
+    );
 }
 
 /// SPEC 2.4, 3.5, 3.6: launchers of their own are not serialised, so that hooks are started while others are; each has
 /// its own input, its own directory and no descriptor of another's, also none that comes and goes meanwhile.
 #[test]
 fn thirty_two_launchers_fire_at_once_and_share_nothing() {
-    in_a_process_of_its_own("thirty_two_launchers_fire_at_once_and_share_nothing", &looking(), || {
-        let inheritable = || {
-            let null = fs::File::open("/dev/null").unwrap();
-            black_box((dup(&null).unwrap(), pipe().unwrap(), dup(&null).unwrap()));
-        };
-        let begin = Barrier::new(32);
-        while_others(&[&inheritable, &inheritable, &allocate_and_free], || {
-            thread::scope(|threads| {
-                for number in 0..32 {
-                    let begin = &begin;
-                    threads.spawn(move || {
-                        let directory = Path::new(".").join(number.to_string());
-                        fs::create_dir(&directory).unwrap();
-                        let (launcher, heard) = launcher();
-                        begin.wait();
-                        for _ in 0..15 {
-                            launcher.fire(EVENTS[number % 3], &directory);
-                            allocate_and_free();
-                        }
-                        let got = fs::read_to_string(directory.join("got")).unwrap();
-                        assert_eq!((heard.reports(), got), (vec![], looks_right(MOMENTS[number % 3]).repeat(15)));
-                    });
-                }
+    in_a_process_of_its_own(
+        "thirty_two_launchers_fire_at_once_and_share_nothing",
+        &looking(),
+        || {
+            let inheritable = || {
+                let null = fs::File::open("/dev/null").unwrap();
+                black_box((dup(&null).unwrap(), pipe().unwrap(), dup(&null).unwrap()));
+            };
+            let begin = Barrier::new(32);
+            while_others(&[&inheritable, &inheritable, &allocate_and_free], || {
+                thread::scope(|threads| {
+                    for number in 0..32 {
+                        let begin = &begin;
+                        threads.spawn(move || {
+                            let directory = Path::new(".").join(number.to_string());
+                            fs::create_dir(&directory).unwrap();
+                            let (launcher, heard) = launcher();
+                            begin.wait();
+                            for _ in 0..15 {
+                                launcher.fire(EVENTS[number % 3], &directory);
+                                allocate_and_free();
+                            }
+                            let got = fs::read_to_string(directory.join("got")).unwrap();
+                            assert_eq!(
+                                (heard.reports(), got),
+                                (vec![], looks_right(MOMENTS[number % 3]).repeat(15))
+                            );
+                        });
+                    }
+                });
             });
-        });
-        assert_eq!(nix::sys::wait::waitpid(None, None), Err(nix::errno::Errno::ECHILD));
-    });
+            assert_eq!(
+                nix::sys::wait::waitpid(None, None),
+                Err(nix::errno::Errno::ECHILD)
+            );
+        },
+    );
 }
 
 /// SPEC 8.7: the library does not look whether it is inside a hook, so its hooks run, once; the command below it looks,
 /// and sees through it.
 #[test]
 fn a_library_host_inside_a_hook_of_the_command_fires_and_a_command_inside_its_hook_does_not() {
-    let test = "a_library_host_inside_a_hook_of_the_command_fires_and_a_command_inside_its_hook_does_not";
+    let test =
+        "a_library_host_inside_a_hook_of_the_command_fires_and_a_command_inside_its_hook_does_not";
     if std::env::var_os("INSIDE").is_some() {
         let (launcher, heard) = launcher();
         launcher.fire(Event::TurnFinished, here());
         return assert_eq!(heard.reports(), [""; 0]);
     }
-    let inner = format!("{} {test} --exact > inner 2>&1", std::env::current_exe().unwrap().display());
-    let below = format!("echo ran >> got; {BINARY} fire turn-finished 2>> said; {BINARY} fire turn-started 2>> said");
-    let sandbox = Sandbox::with(&hooks(&[("turn-started", &inner, 30), ("turn-finished", &below, 30)]));
-    let run = Run::of(sandbox.command(&["fire", "turn-started"]).env("INSIDE", "1"));
-    assert!(run.status == 0 && run.stderr.is_empty(), "{run:#?} {}", sandbox.written("inner"));
+    let inner = format!(
+        "{} {test} --exact > inner 2>&1",
+        std::env::current_exe().unwrap().display()
+    );
+    let below = format!(
+        "echo ran >> got; {BINARY} fire turn-finished 2>> said; {BINARY} fire turn-started 2>> said"
+    );
+    let sandbox = Sandbox::with(&hooks(&[
+        ("turn-started", &inner, 30),
+        ("turn-finished", &below, 30),
+    ]));
+    let run = Run::of(
+        sandbox
+            .command(&["fire", "turn-started"])
+            .env("INSIDE", "1"),
+    );
+    assert!(
+        run.status == 0 && run.stderr.is_empty(),
+        "{run:#?} {}",
+        sandbox.written("inner")
+    );
     let said = "bravebot-hooks: no hook fired: this runs inside a hook already, and would go round without end\n";
-    assert_eq!((sandbox.written("got").as_str(), sandbox.written("said").as_str()), ("ran\n", &*said.repeat(2)));
+    assert_eq!(
+        (
+            sandbox.written("got").as_str(),
+            sandbox.written("said").as_str()
+        ),
+        ("ran\n", &*said.repeat(2))
+    );
 }
 
 /// SPEC 5.1, 8.1, 8.2: the bound of the outer hook is SIGTERM for the launcher in it, which ends its own hook, or
@@ -334,17 +435,26 @@ fn a_launcher_inside_a_hook_that_is_late_ends_with_what_it_started() {
     let fire = format!("exec {BINARY} fire turn-finished");
     let hooks = hooks(&[
         ("turn-started", &fire, 2),
-        ("turn-finished", "[ -e command ] || { echo $$ > hook; exec sleep 336; }", 30),
+        (
+            "turn-finished",
+            "[ -e command ] || { echo $$ > hook; exec sleep 336; }",
+            30,
+        ),
         ("tool-finished", &turn, 2),
     ]);
     in_a_process_of_its_own(test, &hooks, || {
         let (launcher, heard) = launcher();
-        let late = |moment: &str| format!("{moment} hook \"sh\" was still running after 2 s and was stopped");
+        let late = |moment: &str| {
+            format!("{moment} hook \"sh\" was still running after 2 s and was stopped")
+        };
         launcher.fire(Event::TurnStarted, here());
         ends(&fs::read_to_string("hook").unwrap());
         launcher.fire(Event::ToolFinished(None), here());
         ends(&fs::read_to_string("command").unwrap());
-        assert_eq!(heard.reports(), [late("turn-started"), late("tool-finished")]);
+        assert_eq!(
+            heard.reports(),
+            [late("turn-started"), late("tool-finished")]
+        );
     });
 }
 
@@ -355,10 +465,19 @@ fn the_hook_of_a_library_host_that_dies_of_the_bound_is_nobodys() {
     if std::env::var_os("INSIDE").is_some() {
         return launcher().0.fire(Event::TurnFinished, here());
     }
-    let inner = format!("exec {} {test} --exact > inner 2>&1", std::env::current_exe().unwrap().display());
-    let sandbox =
-        Sandbox::with(&hooks(&[("turn-started", &inner, 2), ("turn-finished", "echo $$ > pid; exec sleep 337", 30)]));
-    let run = Run::of(sandbox.command(&["fire", "turn-started"]).env("INSIDE", "1"));
+    let inner = format!(
+        "exec {} {test} --exact > inner 2>&1",
+        std::env::current_exe().unwrap().display()
+    );
+    let sandbox = Sandbox::with(&hooks(&[
+        ("turn-started", &inner, 2),
+        ("turn-finished", "echo $$ > pid; exec sleep 337", 30),
+    ]));
+    let run = Run::of(
+        sandbox
+            .command(&["fire", "turn-started"])
+            .env("INSIDE", "1"),
+    );
     run.one_report_says(&["was still running after 2 s and was stopped"]);
     let survivor = sandbox.written("pid");
     assert!(is_alive(&survivor), "{run:#?} {}", sandbox.written("inner"));

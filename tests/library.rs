@@ -36,7 +36,10 @@ fn a_turn_is_finished_once_however_it_ends() {
             panic!("in the middle of a turn");
         }));
         assert!(panics.is_err());
-        assert_eq!(got(), "started\nfinished\nstarted\nfinished\nstarted\ntool\nfinished\n");
+        assert_eq!(
+            got(),
+            "started\nfinished\nstarted\nfinished\nstarted\ntool\nfinished\n"
+        );
         assert!(heard.reports().is_empty());
     });
 }
@@ -45,19 +48,26 @@ fn a_turn_is_finished_once_however_it_ends() {
 #[test]
 fn delegates_fire_their_calls_and_turn_finished_comes_last() {
     let hooks = EACH.replace("echo tool >> got", "echo tool >> got; exit 6");
-    in_a_process_of_its_own("delegates_fire_their_calls_and_turn_finished_comes_last", &hooks, || {
-        let (launcher, heard) = launcher();
-        let turn = launcher.turn(".");
-        thread::scope(|threads| {
-            for _ in 0..3 {
-                let delegate = turn.delegate();
-                threads.spawn(move || delegate.tool_finished("write_file"));
-            }
-        });
-        drop(turn);
-        assert_eq!(got(), "started\ntool\ntool\ntool\nfinished\n");
-        assert_eq!(heard.reports(), ["tool-finished hook \"sh\" exited with status 6"; 3]);
-    });
+    in_a_process_of_its_own(
+        "delegates_fire_their_calls_and_turn_finished_comes_last",
+        &hooks,
+        || {
+            let (launcher, heard) = launcher();
+            let turn = launcher.turn(".");
+            thread::scope(|threads| {
+                for _ in 0..3 {
+                    let delegate = turn.delegate();
+                    threads.spawn(move || delegate.tool_finished("write_file"));
+                }
+            });
+            drop(turn);
+            assert_eq!(got(), "started\ntool\ntool\ntool\nfinished\n");
+            assert_eq!(
+                heard.reports(),
+                ["tool-finished hook \"sh\" exited with status 6"; 3]
+            );
+        },
+    );
 }
 
 /// SPEC 2.4, CASES 30.
@@ -66,52 +76,74 @@ fn one_launcher_runs_one_moment_at_a_time_whichever_thread_fires_it() {
     let script = "echo start >> got; sleep 0.01; echo end >> got";
     let entry = format!(r#"{{"on":"turn-finished","run":["sh","-c","{script}"]}}"#);
     let hooks = format!(r#"{{"hooks":[{entry},{entry}]}}"#);
-    in_a_process_of_its_own("one_launcher_runs_one_moment_at_a_time_whichever_thread_fires_it", &hooks, || {
-        let (launcher, heard) = launcher();
-        let barrier = Barrier::new(8);
-        thread::scope(|threads| {
-            for _ in 0..8 {
-                threads.spawn(|| {
-                    barrier.wait();
-                    launcher.clone().fire(Event::TurnFinished, here());
-                });
-            }
-        });
-        assert_eq!(got(), "start\nend\n".repeat(16));
-        // A moment is not split by another's either.
-        assert_eq!(heard.all(), ["+turn-finished sh", "-"].repeat(16));
-    });
+    in_a_process_of_its_own(
+        "one_launcher_runs_one_moment_at_a_time_whichever_thread_fires_it",
+        &hooks,
+        || {
+            let (launcher, heard) = launcher();
+            let barrier = Barrier::new(8);
+            thread::scope(|threads| {
+                for _ in 0..8 {
+                    threads.spawn(|| {
+                        barrier.wait();
+                        launcher.clone().fire(Event::TurnFinished, here());
+                    });
+                }
+            });
+            assert_eq!(got(), "start\nend\n".repeat(16));
+            // A moment is not split by another's either.
+            assert_eq!(heard.all(), ["+turn-finished sh", "-"].repeat(16));
+        },
+    );
 }
 
 /// SPEC 2.2, 2.5: what the host may ask.
 #[test]
 fn a_host_can_ask_whether_there_is_anything_to_fire() {
     let hooks = r#"{"hooks":[{"on":"tool-finished","tool":"write_file","run":["true"]}]}"#;
-    in_a_process_of_its_own("a_host_can_ask_whether_there_is_anything_to_fire", hooks, || {
-        let (launcher, _) = launcher();
-        assert!(launcher.has_hook_for(Event::ToolFinished(Some("write_file"))));
-        for event in
-            [Event::ToolFinished(Some("run")), Event::ToolFinished(None), Event::TurnStarted, Event::TurnFinished]
-        {
-            assert!(!launcher.has_hook_for(event), "{event:?}");
-        }
-        assert_eq!(Moment::ALL.map(|moment| Moment::named(moment.name())), Moment::ALL.map(Some));
-    });
+    in_a_process_of_its_own(
+        "a_host_can_ask_whether_there_is_anything_to_fire",
+        hooks,
+        || {
+            let (launcher, _) = launcher();
+            assert!(launcher.has_hook_for(Event::ToolFinished(Some("write_file"))));
+            for event in [
+                Event::ToolFinished(Some("run")),
+                Event::ToolFinished(None),
+                Event::TurnStarted,
+                Event::TurnFinished,
+            ] {
+                assert!(!launcher.has_hook_for(event), "{event:?}");
+            }
+            assert_eq!(
+                Moment::ALL.map(|moment| Moment::named(moment.name())),
+                Moment::ALL.map(Some)
+            );
+        },
+    );
 }
 
 /// SPEC 1.13, 3.4.
 #[test]
 fn a_change_after_the_launcher_was_made_has_no_effect() {
-    in_a_process_of_its_own("a_change_after_the_launcher_was_made_has_no_effect", EACH, || {
-        let (launcher, _) = launcher();
-        let file = Path::new(&std::env::var_os("HOME").unwrap()).join(".bravebot/hooks.json");
-        fs::write(&file, r#"{"hooks":[{"on":"turn-finished","run":["touch","changed"]}]}"#).unwrap();
-        launcher.fire(Event::TurnFinished, here());
-        fs::remove_file(&file).unwrap();
-        launcher.fire(Event::TurnFinished, here());
-        assert_eq!(got(), "finished\nfinished\n");
-        assert!(!Path::new("changed").exists());
-    });
+    in_a_process_of_its_own(
+        "a_change_after_the_launcher_was_made_has_no_effect",
+        EACH,
+        || {
+            let (launcher, _) = launcher();
+            let file = Path::new(&std::env::var_os("HOME").unwrap()).join(".bravebot/hooks.json");
+            fs::write(
+                &file,
+                r#"{"hooks":[{"on":"turn-finished","run":["touch","changed"]}]}"#,
+            )
+            .unwrap();
+            launcher.fire(Event::TurnFinished, here());
+            fs::remove_file(&file).unwrap();
+            launcher.fire(Event::TurnFinished, here());
+            assert_eq!(got(), "finished\nfinished\n");
+            assert!(!Path::new("changed").exists());
+        },
+    );
 }
 
 /// SPEC 6.5, 2.4: a reporter that panics, and one that fires from inside.
@@ -135,40 +167,47 @@ fn a_reporter_that_panics_or_fires_does_no_harm() {
     let hooks = EACH
         .replace("echo finished >> got", "echo finished >> got; exit 3")
         .replace("\"hooks\":", "\"x\":1,\"hooks\":");
-    in_a_process_of_its_own("a_reporter_that_panics_or_fires_does_no_harm", &hooks, || {
-        let heard = Arc::new(Panics(AtomicUsize::new(0)));
-        let launcher = LAUNCHER.get_or_init(|| Launcher::new(Arc::clone(&heard)));
-        launcher.fire(Event::TurnFinished, here());
-        launcher.fire(Event::TurnFinished, here());
-        // In the middle of another panic, too.
-        let turn = catch_unwind(AssertUnwindSafe(|| {
-            let _turn = launcher.turn(".");
-            panic!("in a turn");
-        }));
-        assert!(turn.is_err());
-        assert_eq!(got(), "finished\nfinished\nstarted\nfinished\n");
-        assert_eq!(heard.0.load(Ordering::Relaxed), 4);
-    });
+    in_a_process_of_its_own(
+        "a_reporter_that_panics_or_fires_does_no_harm",
+        &hooks,
+        || {
+            let heard = Arc::new(Panics(AtomicUsize::new(0)));
+            let launcher = LAUNCHER.get_or_init(|| Launcher::new(Arc::clone(&heard)));
+            launcher.fire(Event::TurnFinished, here());
+            launcher.fire(Event::TurnFinished, here());
+            // In the middle of another panic, too.
+            let turn = catch_unwind(AssertUnwindSafe(|| {
+                let _turn = launcher.turn(".");
+                panic!("in a turn");
+            }));
+            assert!(turn.is_err());
+            assert_eq!(got(), "finished\nfinished\nstarted\nfinished\n");
+            assert_eq!(heard.0.load(Ordering::Relaxed), 4);
+        },
+    );
 }
 
 /// SPEC 6.3: which hook runs, and when it is over, before its report.
 #[test]
 fn a_display_is_told_which_hook_runs_and_when_it_is_over() {
-    let hooks =
-        r#"{"hooks":[{"on":"turn-finished","run":["sh","-c","exit 2"]},{"on":"turn-finished","run":["/\u001b"]}]}"#;
-    in_a_process_of_its_own("a_display_is_told_which_hook_runs_and_when_it_is_over", hooks, || {
-        let (launcher, heard) = launcher();
-        launcher.fire(Event::TurnFinished, here());
-        let expected = [
-            "+turn-finished sh",
-            "-",
-            "turn-finished hook \"sh\" exited with status 2",
-            "+turn-finished /\\u{1b}",
-            "-",
-            "turn-finished hook \"/\\u{1b}\" could not be started: no such file",
-        ];
-        assert_eq!(heard.all(), expected);
-    });
+    let hooks = r#"{"hooks":[{"on":"turn-finished","run":["sh","-c","exit 2"]},{"on":"turn-finished","run":["/\u001b"]}]}"#;
+    in_a_process_of_its_own(
+        "a_display_is_told_which_hook_runs_and_when_it_is_over",
+        hooks,
+        || {
+            let (launcher, heard) = launcher();
+            launcher.fire(Event::TurnFinished, here());
+            let expected = [
+                "+turn-finished sh",
+                "-",
+                "turn-finished hook \"sh\" exited with status 2",
+                "+turn-finished /\\u{1b}",
+                "-",
+                "turn-finished hook \"/\\u{1b}\" could not be started: no such file",
+            ];
+            assert_eq!(heard.all(), expected);
+        },
+    );
 }
 
 /// SPEC 6.2: what a display may ask of a report, and no more.
@@ -177,14 +216,20 @@ fn a_report_names_its_moment_and_its_program() {
     struct Keeps(Mutex<Vec<(Option<Moment>, Option<String>)>>);
     impl Reporter for Keeps {
         fn report(&self, report: &Report) {
-            self.0.lock().unwrap().push((report.moment(), report.program()));
+            self.0
+                .lock()
+                .unwrap()
+                .push((report.moment(), report.program()));
         }
     }
     let hooks = r#"{"x":1,"hooks":[{"on":"turn-finished","run":["/\u001b"]}]}"#;
     in_a_process_of_its_own("a_report_names_its_moment_and_its_program", hooks, || {
         let kept = Arc::new(Keeps(Mutex::default()));
         Launcher::new(Arc::clone(&kept)).fire(Event::TurnFinished, here());
-        let expected = [(None, None), (Some(Moment::TurnFinished), Some("/\\u{1b}".to_owned()))];
+        let expected = [
+            (None, None),
+            (Some(Moment::TurnFinished), Some("/\\u{1b}".to_owned())),
+        ];
         assert_eq!(*kept.0.lock().unwrap(), expected);
     });
 }
@@ -196,23 +241,30 @@ fn an_interrupt_ends_the_moment_that_runs_and_no_later_one() {
         {"on":"turn-started","run":["sh","-c","trap 'echo term >> got' TERM; echo go > ready; while :; do sleep 0.01; done"]},
         {"on":"turn-started","run":["sh","-c","echo skipped >> got"]},
         {"on":"turn-finished","run":["sh","-c","echo finished >> got"]}]}"#;
-    in_a_process_of_its_own("an_interrupt_ends_the_moment_that_runs_and_no_later_one", hooks, || {
-        let (launcher, heard) = launcher();
-        // None is running: nothing is kept for later.
-        launcher.interrupt();
-        thread::scope(|threads| {
-            threads.spawn(|| {
-                appears(Path::new("ready"));
-                launcher.interrupt();
+    in_a_process_of_its_own(
+        "an_interrupt_ends_the_moment_that_runs_and_no_later_one",
+        hooks,
+        || {
+            let (launcher, heard) = launcher();
+            // None is running: nothing is kept for later.
+            launcher.interrupt();
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    appears(Path::new("ready"));
+                    launcher.interrupt();
+                });
+                launcher.fire(Event::TurnStarted, here());
             });
-            launcher.fire(Event::TurnStarted, here());
-        });
-        launcher.interrupt();
-        launcher.fire(Event::TurnFinished, here());
-        assert_eq!(got(), "term\nfinished\n");
-        // Nor is a hook that is skipped announced.
-        assert_eq!(heard.all(), ["+turn-started sh", "-", "+turn-finished sh", "-"]);
-    });
+            launcher.interrupt();
+            launcher.fire(Event::TurnFinished, here());
+            assert_eq!(got(), "term\nfinished\n");
+            // Nor is a hook that is skipped announced.
+            assert_eq!(
+                heard.all(),
+                ["+turn-started sh", "-", "+turn-finished sh", "-"]
+            );
+        },
+    );
 }
 
 /// SPEC 5.7: also from inside a reporter, before the hook has started.
@@ -228,23 +280,33 @@ fn an_interrupt_from_a_status_line_keeps_the_hook_from_starting() {
             LAUNCHER.get().unwrap().interrupt();
         }
     }
-    in_a_process_of_its_own("an_interrupt_from_a_status_line_keeps_the_hook_from_starting", EACH, || {
-        LAUNCHER.get_or_init(|| Launcher::new(Interrupts)).fire(Event::TurnFinished, here());
-        assert_eq!(got(), "");
-    });
+    in_a_process_of_its_own(
+        "an_interrupt_from_a_status_line_keeps_the_hook_from_starting",
+        EACH,
+        || {
+            LAUNCHER
+                .get_or_init(|| Launcher::new(Interrupts))
+                .fire(Event::TurnFinished, here());
+            assert_eq!(got(), "");
+        },
+    );
 }
 
 /// Descriptors, threads and children of this process.
 fn possessions() -> (usize, usize, String) {
     let count = |directory: &str| fs::read_dir(directory).unwrap().count();
-    let children = fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id())).unwrap_or_default();
+    let children = fs::read_to_string(format!("/proc/self/task/{}/children", std::process::id()))
+        .unwrap_or_default();
     (count("/proc/self/fd"), count("/proc/self/task"), children)
 }
 
 /// The anonymous memory of this process in KiB, counted page by page, since /proc/self/status lags behind.
 fn memory() -> usize {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap();
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();
+    let line = rollup
+        .lines()
+        .find_map(|line| line.strip_prefix("Anonymous:"))
+        .unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
@@ -260,14 +322,23 @@ fn ten_thousand_fires_leave_no_descriptor_no_thread_and_no_zombie() {
     }
     let hooks = r#"{"hooks":[{"on":"turn-started","run":["true"]},{"on":"turn-started","run":["false"]},
         {"on":"turn-started","run":["/missing"]},{"on":"turn-finished","run":["true"]}]}"#;
-    let fires: usize = std::env::var("BRAVEBOT_HOOKS_FIRES").map_or(10_000, |fires| fires.parse().unwrap());
+    let fires: usize =
+        std::env::var("BRAVEBOT_HOOKS_FIRES").map_or(10_000, |fires| fires.parse().unwrap());
     let host = format!("BRAVEBOT_HOOKS_FIRES={fires} exec \"$@\"");
     let test = "ten_thousand_fires_leave_no_descriptor_no_thread_and_no_zombie";
     in_a_process_started_by(test, hooks, &host, || {
         let heard = Arc::new(Counts::default());
         let launcher = Launcher::new(Arc::clone(&heard));
-        let fire =
-            |number| launcher.fire(if number % 10 == 0 { Event::TurnStarted } else { Event::TurnFinished }, here());
+        let fire = |number| {
+            launcher.fire(
+                if number % 10 == 0 {
+                    Event::TurnStarted
+                } else {
+                    Event::TurnFinished
+                },
+                here(),
+            )
+        };
         // By then every buffer and cache has the size it keeps.
         let warm = fires / 10;
         (0..warm).for_each(fire);
@@ -277,10 +348,18 @@ fn ten_thousand_fires_leave_no_descriptor_no_thread_and_no_zombie() {
         assert_eq!(after.0, before.0);
         // Not one page is needed; the allocator gets some room. In 9,000 fires this is 15 bytes a fire, less than any
         // allocation takes.
-        assert!(after.1 <= before.1 + 128, "{} KiB after {warm} fires, {} KiB after {fires}", before.1, after.1);
+        assert!(
+            after.1 <= before.1 + 128,
+            "{} KiB after {warm} fires, {} KiB after {fires}",
+            before.1,
+            after.1
+        );
         assert_eq!(heard.0.load(Ordering::Relaxed), 2 * fires.div_ceil(10));
         // Nothing of ours is left to be waited for.
-        assert_eq!(nix::sys::wait::waitpid(None, None), Err(nix::errno::Errno::ECHILD));
+        assert_eq!(
+            nix::sys::wait::waitpid(None, None),
+            Err(nix::errno::Errno::ECHILD)
+        );
     });
 }
 
@@ -299,7 +378,10 @@ fn a_host_that_ignores_sigchld_gets_no_hang_and_no_false_report() {
         }
         assert_eq!((heard.reports(), got()), (vec![], "x\n".repeat(100)));
         launcher.fire(Event::TurnStarted, here());
-        assert_eq!(heard.reports(), ["turn-started hook \"sleep\" was still running after 1 s and was stopped"]);
+        assert_eq!(
+            heard.reports(),
+            ["turn-started hook \"sleep\" was still running after 1 s and was stopped"]
+        );
     });
 }
 
@@ -308,50 +390,66 @@ fn a_host_that_ignores_sigchld_gets_no_hang_and_no_false_report() {
 fn a_host_that_reaps_every_child_gets_no_hang_and_no_false_report() {
     let hooks = r#"{"hooks":[{"on":"turn-finished","run":["true"]},{"on":"turn-finished","run":["sh","-c","echo x >> got"]},
         {"on":"turn-started","run":["sleep","316"],"timeout":1}]}"#;
-    in_a_process_of_its_own("a_host_that_reaps_every_child_gets_no_hang_and_no_false_report", hooks, || {
-        struct Over<'a>(&'a AtomicBool);
-        impl Drop for Over<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let over = AtomicBool::new(false);
-        thread::scope(|threads| {
-            threads.spawn(|| {
-                while !over.load(Ordering::Relaxed) {
-                    let _ = nix::sys::wait::waitpid(None, Some(nix::sys::wait::WaitPidFlag::WNOHANG));
+    in_a_process_of_its_own(
+        "a_host_that_reaps_every_child_gets_no_hang_and_no_false_report",
+        hooks,
+        || {
+            struct Over<'a>(&'a AtomicBool);
+            impl Drop for Over<'_> {
+                fn drop(&mut self) {
+                    self.0.store(true, Ordering::Relaxed);
                 }
-            });
-            // Also where an assertion fails.
-            let _over = Over(&over);
-            let (launcher, heard) = launcher();
-            for _ in 0..200 {
-                launcher.fire(Event::TurnFinished, here());
             }
-            assert_eq!((heard.reports(), got()), (vec![], "x\n".repeat(200)));
-            launcher.fire(Event::TurnStarted, here());
-            assert_eq!(heard.reports(), ["turn-started hook \"sleep\" was still running after 1 s and was stopped"]);
-        });
-    });
+            let over = AtomicBool::new(false);
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    while !over.load(Ordering::Relaxed) {
+                        let _ = nix::sys::wait::waitpid(
+                            None,
+                            Some(nix::sys::wait::WaitPidFlag::WNOHANG),
+                        );
+                    }
+                });
+                // Also where an assertion fails.
+                let _over = Over(&over);
+                let (launcher, heard) = launcher();
+                for _ in 0..200 {
+                    launcher.fire(Event::TurnFinished, here());
+                }
+                assert_eq!((heard.reports(), got()), (vec![], "x\n".repeat(200)));
+                launcher.fire(Event::TurnStarted, here());
+                assert_eq!(
+                    heard.reports(),
+                    ["turn-started hook \"sleep\" was still running after 1 s and was stopped"]
+                );
+            });
+        },
+    );
 }
 
 /// SPEC 3.5, 3.6: a host that has closed its own streams, so that whatever is opened next takes their numbers.
 #[test]
 fn a_host_without_standard_streams_gives_a_hook_all_three() {
-    let script =
-        "cat > got && echo x && echo y >&2 && for i in 0 1 2; do readlink /proc/$$/fd/$i | grep -c null; done >> got";
+    let script = "cat > got && echo x && echo y >&2 && for i in 0 1 2; do readlink /proc/$$/fd/$i | grep -c null; done >> got";
     let hooks = serde_json::json!({"hooks": [{"on": "turn-finished", "run": ["sh", "-c", format!("{script}; true")]}]});
     let test = "a_host_without_standard_streams_gives_a_hook_all_three";
     in_a_process_of_its_own(test, &hooks.to_string(), || {
         use nix::unistd::{close, dup, dup2_stderr, dup2_stdin, dup2_stdout};
-        let kept = (dup(std::io::stdin()).unwrap(), dup(std::io::stdout()).unwrap(), dup(std::io::stderr()).unwrap());
+        let kept = (
+            dup(std::io::stdin()).unwrap(),
+            dup(std::io::stdout()).unwrap(),
+            dup(std::io::stderr()).unwrap(),
+        );
         (0..3).for_each(|stream| close(stream).unwrap());
         let (launcher, heard) = launcher();
         launcher.fire(Event::TurnFinished, here());
         dup2_stdin(&kept.0).unwrap();
         dup2_stdout(&kept.1).unwrap();
         dup2_stderr(&kept.2).unwrap();
-        assert_eq!((heard.reports(), got().as_str()), (vec![], "{\"event\":\"turn-finished\"}\n0\n0\n1\n"));
+        assert_eq!(
+            (heard.reports(), got().as_str()),
+            (vec![], "{\"event\":\"turn-finished\"}\n0\n0\n1\n")
+        );
     });
 }
 
@@ -364,7 +462,11 @@ fn a_host_adds_names_to_withhold() {
         assert_eq!(std::env::var("MY_AGENT_KEY").as_deref(), Ok("canary"));
         let launcher = Launcher::withholding(["my_agent_key".into()], Heard::default());
         launcher.fire(Event::TurnFinished, here());
-        assert!(got().contains("PATH=") && !got().contains("canary"), "{}", got());
+        assert!(
+            got().contains("PATH=") && !got().contains("canary"),
+            "{}",
+            got()
+        );
     });
 }
 
@@ -404,21 +506,28 @@ fn the_same_facts_go_to_tracing_and_no_more() {
     }
     let hooks = r#"{"x":1,"hooks":[{"on":"tool-finished","tool":"S3CRET-tool","run":["sh","-c","exit 3","S3CRET"]},
         {"on":"tool-finished","run":["true","S3CRET"]}]}"#;
-    in_a_process_started_by("the_same_facts_go_to_tracing_and_no_more", hooks, "VALUE=S3CRET exec \"$@\"", || {
-        let subscriber = Subscriber::default();
-        tracing::subscriber::with_default(subscriber.clone(), || {
-            launcher().0.fire(Event::ToolFinished(Some("S3CRET-tool")), here());
-        });
-        let lines = subscriber.0.lock().unwrap().clone();
-        let expected = [
-            "WARN message=hooks.json:1:2: unknown key \"x\" is ignored; the file has \"hooks\" and may have \"$schema\"",
-            "span hook moment=\"tool-finished\" program=sh",
-            "WARN message=tool-finished hook \"sh\" exited with status 3",
-            "span hook moment=\"tool-finished\" program=true",
-            "DEBUG message=the hook is over",
-        ];
-        assert_eq!(lines, expected);
-    });
+    in_a_process_started_by(
+        "the_same_facts_go_to_tracing_and_no_more",
+        hooks,
+        "VALUE=S3CRET exec \"$@\"",
+        || {
+            let subscriber = Subscriber::default();
+            tracing::subscriber::with_default(subscriber.clone(), || {
+                launcher()
+                    .0
+                    .fire(Event::ToolFinished(Some("S3CRET-tool")), here());
+            });
+            let lines = subscriber.0.lock().unwrap().clone();
+            let expected = [
+                "WARN message=hooks.json:1:2: unknown key \"x\" is ignored; the file has \"hooks\" and may have \"$schema\"",
+                "span hook moment=\"tool-finished\" program=sh",
+                "WARN message=tool-finished hook \"sh\" exited with status 3",
+                "span hook moment=\"tool-finished\" program=true",
+                "DEBUG message=the hook is over",
+            ];
+            assert_eq!(lines, expected);
+        },
+    );
 }
 
 /// SPEC 6.5: a subscriber is the host's own code like a display.

@@ -34,17 +34,34 @@ struct Row {
 
 /// One of a second that is still running then.
 const fn late(name: &'static str, script: &'static str) -> Row {
-    early(name, script, &["turn-finished hook \"sh\" was still running after 1 s and was stopped"]).within(1)
+    early(
+        name,
+        script,
+        &["turn-finished hook \"sh\" was still running after 1 s and was stopped"],
+    )
+    .within(1)
 }
 
 /// One that leaves something in its group.
 const fn leaving(name: &'static str, script: &'static str) -> Row {
-    early(name, script, &["turn-finished hook \"sh\" ended but left processes behind, which were killed"])
+    early(
+        name,
+        script,
+        &["turn-finished hook \"sh\" ended but left processes behind, which were killed"],
+    )
 }
 
 /// One that ends before its bound.
 const fn early(name: &'static str, script: &'static str, said: &'static [&'static str]) -> Row {
-    Row { name, script, timeout: 30, said, got: "", outlive: 0, next: true }
+    Row {
+        name,
+        script,
+        timeout: 30,
+        said,
+        got: "",
+        outlive: 0,
+        next: true,
+    }
 }
 
 impl Row {
@@ -61,7 +78,10 @@ impl Row {
     }
 
     const fn keeping_the_next(self) -> Row {
-        Row { next: false, ..self }
+        Row {
+            next: false,
+            ..self
+        }
     }
 }
 
@@ -195,7 +215,9 @@ fn inhabitants(sandbox: &Sandbox) -> Vec<String> {
         directory.is_ok_and(|directory| directory.starts_with(&root))
     };
     let processes = fs::read_dir("/proc").unwrap().flatten().filter(lives_here);
-    processes.filter_map(|process| process.file_name().into_string().ok()).collect()
+    processes
+        .filter_map(|process| process.file_name().into_string().ok())
+        .collect()
 }
 
 /// Kills what lives in the sandbox when the test is over, whatever came of it.
@@ -204,7 +226,10 @@ struct Cleared<'a>(&'a Sandbox);
 impl Drop for Cleared<'_> {
     fn drop(&mut self) {
         for pid in inhabitants(self.0) {
-            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL);
+            let _ = nix::sys::signal::kill(
+                nix::unistd::Pid::from_raw(pid.parse().unwrap()),
+                Signal::SIGKILL,
+            );
         }
     }
 }
@@ -233,21 +258,46 @@ fn hold(row: &Row, hook: Option<&Path>) -> Result<(), String> {
         .iter()
         .map(|said| {
             let said = said.replace("{home}", sandbox.home().to_str().unwrap());
-            format!("bravebot-hooks: {}\n", said.replace("{work}", sandbox.work().to_str().unwrap()))
+            format!(
+                "bravebot-hooks: {}\n",
+                said.replace("{work}", sandbox.work().to_str().unwrap())
+            )
         })
         .collect();
     let must = |holds: bool, what: &str| {
-        if holds { Ok(()) } else { Err(format!("{}: {what}: {run:#?} {:#?}", row.name, sandbox.log())) }
+        if holds {
+            Ok(())
+        } else {
+            Err(format!(
+                "{}: {what}: {run:#?} {:#?}",
+                row.name,
+                sandbox.log()
+            ))
+        }
     };
-    must(run.status == 0 && run.stdout.is_empty(), "fire ends with 0 and no output")?;
+    must(
+        run.status == 0 && run.stdout.is_empty(),
+        "fire ends with 0 and no output",
+    )?;
     must(run.stderr == expected.concat(), "what is reported")?;
-    eventually(&format!("{} of {} live on: {run:#?}", row.outlive, row.name), || {
-        (inhabitants(&sandbox).len() == row.outlive).then_some(())
-    });
-    must(!row.next || sandbox.written("input") == "{\"event\":\"turn-finished\"}\n", "the next has run")?;
-    must(sandbox.written("children").trim() == sandbox.written("number").trim(), "the launcher has no other child")?;
-    let got = [sandbox.work(), sandbox.root().join("elsewhere")].map(|at| fs::read_to_string(at.join("got")));
-    must(got.into_iter().flatten().collect::<String>() == row.got, "what is noted")
+    eventually(
+        &format!("{} of {} live on: {run:#?}", row.outlive, row.name),
+        || (inhabitants(&sandbox).len() == row.outlive).then_some(()),
+    );
+    must(
+        !row.next || sandbox.written("input") == "{\"event\":\"turn-finished\"}\n",
+        "the next has run",
+    )?;
+    must(
+        sandbox.written("children").trim() == sandbox.written("number").trim(),
+        "the launcher has no other child",
+    )?;
+    let got = [sandbox.work(), sandbox.root().join("elsewhere")]
+        .map(|at| fs::read_to_string(at.join("got")));
+    must(
+        got.into_iter().flatten().collect::<String>() == row.got,
+        "what is noted",
+    )
 }
 
 /// SPEC 5.1, 5.3, 5.4, 2.4: the catalogue.
@@ -256,7 +306,10 @@ fn whatever_a_hook_does_its_ending_is_the_stated_one_and_the_next_runs() {
     let place = Sandbox::new();
     let hook = place.root().join("hook");
     let hook = c::compile(include_str!("c/hook.c"), &hook).then_some(hook);
-    let rows: Vec<&Row> = CATALOGUE.iter().filter(|row| hook.is_some() || !row.script.contains("../hook")).collect();
+    let rows: Vec<&Row> = CATALOGUE
+        .iter()
+        .filter(|row| hook.is_some() || !row.script.contains("../hook"))
+        .collect();
     let taken = AtomicUsize::new(0);
     let failed = Mutex::new(Vec::new());
     // Most of them wait for their bound.
@@ -283,16 +336,26 @@ fn whatever_a_hook_does_its_ending_is_the_stated_one_and_the_next_runs() {
 fn logged(sandbox: &Sandbox) -> Vec<String> {
     let run = sandbox.fire("turn-finished");
     assert!(run.status == 0 && run.stdout.is_empty(), "{run:#?}");
-    sandbox.log().iter().map(|record| record["message"].as_str().unwrap().to_owned()).collect()
+    sandbox
+        .log()
+        .iter()
+        .map(|record| record["message"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// SPEC 6.1, 6.2: a report for each status but 0.
 #[test]
 fn each_of_256_statuses_is_reported_but_0() {
     let exits: Vec<String> = (0..256).map(|status| format!("exit {status}")).collect();
-    let sandbox = Sandbox::with(&scripts(&exits.iter().map(|exit| (exit.as_str(), 30)).collect::<Vec<_>>()));
-    let expected: Vec<String> =
-        (1..256).map(|status| format!("turn-finished hook \"sh\" exited with status {status}")).collect();
+    let sandbox = Sandbox::with(&scripts(
+        &exits
+            .iter()
+            .map(|exit| (exit.as_str(), 30))
+            .collect::<Vec<_>>(),
+    ));
+    let expected: Vec<String> = (1..256)
+        .map(|status| format!("turn-finished hook \"sh\" exited with status {status}"))
+        .collect();
     assert_eq!(logged(&sandbox), expected);
 }
 
@@ -302,10 +365,22 @@ fn each_of_64_signals_is_reported_by_its_name_if_it_kills() {
     // SIGCHLD, SIGCONT, SIGURG and SIGWINCH are ignored by default; a stop from anything but SIGSTOP is discarded in an
     // orphaned group, which a session without a terminal is; the C library leaves its own two ignored.
     let does_nothing = [17, 18, 20, 21, 22, 23, 28, 32, 33];
-    let kills: Vec<String> = (1..=64).map(|signal| format!("ulimit -c 0; kill -{signal} $$")).collect();
-    let bound = |index: usize| if index + 1 == Signal::SIGSTOP as usize { 1 } else { 30 };
+    let kills: Vec<String> = (1..=64)
+        .map(|signal| format!("ulimit -c 0; kill -{signal} $$"))
+        .collect();
+    let bound = |index: usize| {
+        if index + 1 == Signal::SIGSTOP as usize {
+            1
+        } else {
+            30
+        }
+    };
     let sandbox = Sandbox::with(&scripts(
-        &kills.iter().enumerate().map(|(index, kill)| (kill.as_str(), bound(index))).collect::<Vec<_>>(),
+        &kills
+            .iter()
+            .enumerate()
+            .map(|(index, kill)| (kill.as_str(), bound(index)))
+            .collect::<Vec<_>>(),
     ));
     let expected: Vec<String> = (1..=64)
         .filter(|signal| !does_nothing.contains(signal))
@@ -334,12 +409,18 @@ fn a_hook_that_kills_its_launcher_keeps_the_next_from_running() {
         (Signal::SIGUSR1, 1),
         (Signal::SIGSEGV, 1),
     ] {
-        let script = format!("kill -{} $PPID; trap '' TERM; exec sleep 360", signal as i32);
+        let script = format!(
+            "kill -{} $PPID; trap '' TERM; exec sleep 360",
+            signal as i32
+        );
         let sandbox = Sandbox::with(&scripts(&[(&script, 30), (NEXT, 30)]));
         let _cleared = Cleared(&sandbox);
         let run = sandbox.fire("turn-finished");
         let is_silent = run.stdout.is_empty() && run.stderr.is_empty() && sandbox.log().is_empty();
-        assert!(run.status == -(signal as i32) && is_silent, "{signal} {run:#?}");
+        assert!(
+            run.status == -(signal as i32) && is_silent,
+            "{signal} {run:#?}"
+        );
         eventually(&format!("{outlive} live on after {signal}"), || {
             (inhabitants(&sandbox).len() == outlive).then_some(())
         });
@@ -350,7 +431,10 @@ fn a_hook_that_kills_its_launcher_keeps_the_next_from_running() {
 /// SPEC 5.1, 5.8: no bound is kept meanwhile, and one that has ended when the launcher looks again is not late.
 #[test]
 fn a_hook_that_stops_its_launcher_is_not_late_when_it_has_ended_meanwhile() {
-    let sandbox = Sandbox::with(&scripts(&[("echo $$ $PPID > pids; kill -STOP $PPID; sleep 1.5", 1), (NEXT, 30)]));
+    let sandbox = Sandbox::with(&scripts(&[
+        ("echo $$ $PPID > pids; kill -STOP $PPID; sleep 1.5", 1),
+        (NEXT, 30),
+    ]));
     let beside = Beside::start(sandbox.command(&["fire", "turn-finished"]));
     let pids = appears(&sandbox.work().join("pids"));
     let (hook, launcher) = pids.trim().split_once(' ').unwrap();
@@ -378,8 +462,12 @@ fn a_program_that_is_replaced_while_it_starts_runs_whole_or_is_one_report() {
     let test = "a_program_that_is_replaced_while_it_starts_runs_whole_or_is_one_report";
     let hooks = r#"{"hooks":[{"on":"turn-started","run":["./program"]},{"on":"turn-finished","run":["program"]}]}"#;
     in_a_process_started_by(test, hooks, "PATH=$PWD:$PATH exec \"$@\"", || {
-        let source = |mark: &str| format!("#define MARK \"{mark}\\n\"\n{}", include_str!("c/mark.c"));
-        if !["one", "two", "busy", "plain"].iter().all(|name| c::compile(&source(name), Path::new(name))) {
+        let source =
+            |mark: &str| format!("#define MARK \"{mark}\\n\"\n{}", include_str!("c/mark.c"));
+        if !["one", "two", "busy", "plain"]
+            .iter()
+            .all(|name| c::compile(&source(name), Path::new(name)))
+        {
             return;
         }
         mode(Path::new("plain"), 0o644);
@@ -407,7 +495,10 @@ fn a_program_that_is_replaced_while_it_starts_runs_whole_or_is_one_report() {
             }
             over.store(true, Ordering::Relaxed);
         });
-        let (reports, got) = (heard.0.lock().unwrap().clone(), fs::read_to_string("got").unwrap());
+        let (reports, got) = (
+            heard.0.lock().unwrap().clone(),
+            fs::read_to_string("got").unwrap(),
+        );
         // Missing when it is started, and there again when the reason is looked for: then its interpreter is blamed.
         let reasons = [
             "interpreter",
@@ -418,10 +509,20 @@ fn a_program_that_is_replaced_while_it_starts_runs_whole_or_is_one_report() {
             "not a program",
         ];
         for report in &reports {
-            assert!(reasons.iter().any(|reason| report.contains(reason)), "{report}");
+            assert!(
+                reasons.iter().any(|reason| report.contains(reason)),
+                "{report}"
+            );
         }
-        assert!(got.lines().all(|line| line == "one" || line == "two"), "{got}");
+        assert!(
+            got.lines().all(|line| line == "one" || line == "two"),
+            "{got}"
+        );
         assert_eq!(got.lines().count() + reports.len(), 1000);
-        assert!(!got.is_empty() && !reports.is_empty(), "{} reports", reports.len());
+        assert!(
+            !got.is_empty() && !reports.is_empty(),
+            "{} reports",
+            reports.len()
+        );
     });
 }

@@ -19,7 +19,8 @@ use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
 
 const TEST: &str = "what_is_swapped_while_it_is_read_is_never_another_users_choice";
 const GOOD: &str = r#"{"hooks":[{"on":"turn-finished","run":["true"]}]}"#;
-const PLANTED: &str = r#"{"hooks":[{"on":"tool-finished","tool":"planted","run":["touch","planted"]}]}"#;
+const PLANTED: &str =
+    r#"{"hooks":[{"on":"tool-finished","tool":"planted","run":["touch","planted"]}]}"#;
 
 /// Loads in all, unless `BRAVEBOT_HOOKS_RACES` says how many.
 const LOADS: usize = 20_000;
@@ -33,7 +34,11 @@ const FILES: &[Swap] = &[
     ("../dot/hooks.json", "dot; evil $o", false),
     (FILE, "evil away; ln -s ../../away $o", false),
     (FILE, "lax away; ln -s ../../away/hooks.json $o", false),
-    (FILE, "cp planted away; ln -s ../../away $o; chown -h 65534 $o", true),
+    (
+        FILE,
+        "cp planted away; ln -s ../../away $o; chown -h 65534 $o",
+        true,
+    ),
     (FILE, "mkfifo $o", false),
     (FILE, "mkfifo away; ln -s ../../away $o", false),
     (FILE, "ln -s /dev/zero $o", false),
@@ -45,8 +50,16 @@ const DIRECTORIES: &[Swap] = &[
     (DIRECTORY, "lax $o", false),
     (DIRECTORY, "lax away; ln -s ../away $o", false),
     (DIRECTORY, "mkdir $o; evil $o/hooks.json", false),
-    (DIRECTORY, "mkdir away; evil away/hooks.json; ln -s ../away $o", false),
-    (DIRECTORY, "mkdir $o; cp planted $o/hooks.json; chown 65534 $o", true),
+    (
+        DIRECTORY,
+        "mkdir away; evil away/hooks.json; ln -s ../away $o",
+        false,
+    ),
+    (
+        DIRECTORY,
+        "mkdir $o; cp planted $o/hooks.json; chown 65534 $o",
+        true,
+    ),
     (DIRECTORY, "mkfifo $o", false),
     ("../dot", "dot; lax $o", false),
 ];
@@ -78,13 +91,19 @@ impl Tally {
         let launcher = Launcher::new(Arc::clone(&reasons));
         let planted = Event::ToolFinished(Some("planted"));
         launcher.fire(planted, Path::new("."));
-        assert!(!launcher.has_hook_for(planted), "the attacker's hook was in force");
+        assert!(
+            !launcher.has_hook_for(planted),
+            "the attacker's hook was in force"
+        );
         let is_good = launcher.has_hook_for(Event::TurnFinished);
         let reasons = std::mem::take(&mut *reasons.0.lock().unwrap());
         assert_eq!(reasons.len(), usize::from(!is_good), "{reasons:?}");
         self.good += usize::from(is_good);
         self.refused += usize::from(!is_good);
-        self.caught += reasons.iter().filter(|reason| reason.contains(Errno::ELOOP.desc())).count();
+        self.caught += reasons
+            .iter()
+            .filter(|reason| reason.contains(Errno::ELOOP.desc()))
+            .count();
         self.reasons.extend(reasons);
     }
 }
@@ -104,7 +123,8 @@ fn race(place: &Path, other: &Path, by: By, wanted: usize, caught: usize) -> Tal
     let counted = Arc::clone(&loads);
     let loader = thread::spawn(move || {
         let (mut tally, begin) = (Tally::default(), Instant::now());
-        let was_race = |tally: &Tally| tally.good > 0 && tally.refused > 0 && tally.caught >= caught;
+        let was_race =
+            |tally: &Tally| tally.good > 0 && tally.refused > 0 && tally.caught >= caught;
         while counted.load(Relaxed) < wanted || !was_race(&tally) && begin.elapsed() < PATIENCE {
             tally.load();
             counted.fetch_add(1, Relaxed);
@@ -149,11 +169,17 @@ fn what_is_swapped_while_it_is_read_is_never_another_users_choice() {
     // In a process of its own: the library takes HOME from the environment.
     let sandbox = Sandbox::new();
     let executable = std::env::current_exe().unwrap();
-    let mut command = sandbox.other(&[executable.to_str().unwrap(), TEST, "--exact", "--nocapture"]);
+    let mut command =
+        sandbox.other(&[executable.to_str().unwrap(), TEST, "--exact", "--nocapture"]);
     command.env("BRAVEBOT_HOOKS_TEST", TEST);
-    command.envs(std::env::vars_os().filter(|(name, _)| name == "BRAVEBOT_HOOKS_RACES" || name == "CI"));
+    command.envs(
+        std::env::vars_os().filter(|(name, _)| name == "BRAVEBOT_HOOKS_RACES" || name == "CI"),
+    );
     let run = Run::of(&mut command);
-    assert!(run.status == 0 && run.stdout.contains("1 passed"), "{run:#?}");
+    assert!(
+        run.status == 0 && run.stdout.contains("1 passed"),
+        "{run:#?}"
+    );
     assert!(!sandbox.work().join("planted").exists(), "{run:#?}");
     eprint!("{}", run.stderr);
 }
@@ -161,20 +187,36 @@ fn what_is_swapped_while_it_is_read_is_never_another_users_choice() {
 fn races() {
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
     // It is removed again and again.
-    let is_sandbox = home.parent().unwrap().file_name().unwrap().to_str().unwrap().starts_with("bravebot-hooks-");
+    let is_sandbox = home
+        .parent()
+        .unwrap()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .starts_with("bravebot-hooks-");
     assert!(is_sandbox, "{home:?}");
     let loads = std::env::var("BRAVEBOT_HOOKS_RACES").map_or(LOADS, |loads| loads.parse().unwrap());
     let can_exchange = ["one", "other"].map(|name| home.join(name));
-    can_exchange.iter().for_each(|path| fs::write(path, "").unwrap());
+    can_exchange
+        .iter()
+        .for_each(|path| fs::write(path, "").unwrap());
     let can_exchange = exchange(&can_exchange[0], &can_exchange[1]);
     if let Err(error) = can_exchange {
-        assert!(std::env::var_os("CI").is_none() || !is_root(), "CI needs RENAME_EXCHANGE: {error}");
+        assert!(
+            std::env::var_os("CI").is_none() || !is_root(),
+            "CI needs RENAME_EXCHANGE: {error}"
+        );
         eprintln!("needs a file system with RENAME_EXCHANGE for most of it: {error}");
     }
     let swaps: Vec<_> = DIRECTORIES
         .iter()
         .map(|swap| (swap, By::Exchange))
-        .chain(FILES.iter().flat_map(|swap| [(swap, By::Exchange), (swap, By::Rename)]))
+        .chain(
+            FILES
+                .iter()
+                .flat_map(|swap| [(swap, By::Exchange), (swap, By::Rename)]),
+        )
         .filter(|((.., needs_root), _)| is_root() || !needs_root)
         .filter(|(_, by)| can_exchange.is_ok() || matches!(by, By::Rename))
         .collect();
@@ -186,13 +228,21 @@ fn races() {
         // The last is with a link, and goes on until one has been caught.
         let caught = usize::from(index + 1 == swaps.len() && all.caught == 0);
         let tally = race(&place, &other, *by, loads.div_ceil(swaps.len()), caught);
-        eprintln!("{by:?}: {script}: {} in force, {} refused, {:#?}", tally.good, tally.refused, tally.reasons);
+        eprintln!(
+            "{by:?}: {script}: {} in force, {} refused, {:#?}",
+            tally.good, tally.refused, tally.reasons
+        );
         all.good += tally.good;
         all.refused += tally.refused;
         all.caught += tally.caught;
         all.reasons.extend(tally.reasons);
     }
-    let Tally { good, refused, caught, reasons } = all;
+    let Tally {
+        good,
+        refused,
+        caught,
+        reasons,
+    } = all;
     eprintln!(
         "{} swaps, {good} loads in force, {refused} refused for {} reasons, {caught} of them between look and open, {:.1?}",
         swaps.len(),
@@ -209,6 +259,9 @@ fn make(home: &Path, other: &Path, script: &str) {
         lax() { mkdir "$1"; cp planted "$1/hooks.json"; chmod 0777 "$1"; }
         dot() { mkdir dot; mv "$b/hooks.json" dot; ln -s ../../dot/hooks.json "$b"; }"#;
     let mut command = std::process::Command::new("sh");
-    command.args(["-euc", &format!("{start}\n{script}"), "sh"]).arg(other).args([GOOD, PLANTED]);
+    command
+        .args(["-euc", &format!("{start}\n{script}"), "sh"])
+        .arg(other)
+        .args([GOOD, PLANTED]);
     Run::of(command.current_dir(home.parent().unwrap())).is_silent_success();
 }

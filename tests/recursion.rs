@@ -24,7 +24,14 @@ fn a_hook_that_fires_its_own_moment_runs_once() {
     ] {
         let sandbox = Sandbox::with(&hooks(&inner));
         sandbox.fire("turn-finished").is_silent_success();
-        assert_eq!((sandbox.written("got").as_str(), sandbox.written("said").as_str()), ("ran\n", SAID), "{inner}");
+        assert_eq!(
+            (
+                sandbox.written("got").as_str(),
+                sandbox.written("said").as_str()
+            ),
+            ("ran\n", SAID),
+            "{inner}"
+        );
     }
 }
 
@@ -44,7 +51,10 @@ fn a_hook_of_a_program_that_cannot_be_read_fires_nothing_either() {
     Run::of(&mut command).is_silent_success();
     assert_eq!(sandbox.written("got"), "ran\n");
     let log = sandbox.log();
-    assert!(!log.is_empty() && log.iter().all(|line| line["failure"] == "not-started"), "{log:#?}");
+    assert!(
+        !log.is_empty() && log.iter().all(|line| line["failure"] == "not-started"),
+        "{log:#?}"
+    );
 }
 
 /// SPEC 8.7: `turn` still runs COMMAND, and says it once.
@@ -54,7 +64,13 @@ fn inside_a_hook_a_turn_runs_its_command_and_no_hooks() {
         "{BINARY} turn -- sh -c 'echo command >> got; exit 3' 2>> said; echo $? >> got"
     )));
     sandbox.fire("turn-finished").is_silent_success();
-    assert_eq!((sandbox.written("got").as_str(), sandbox.written("said").as_str()), ("ran\ncommand\n3\n", SAID));
+    assert_eq!(
+        (
+            sandbox.written("got").as_str(),
+            sandbox.written("said").as_str()
+        ),
+        ("ran\ncommand\n3\n", SAID)
+    );
 }
 
 /// SPEC 8.7: the launcher of a turn is no launcher of a hook while its COMMAND runs.
@@ -66,9 +82,9 @@ fn a_command_with_a_session_of_its_own_still_fires() {
     run.is_silent_success();
     assert_eq!(sandbox.written("got"), "ran\n".repeat(4));
     // Nor is what a launcher was started by, when it is named like one.
-    let run = Run::of(
-        &mut sandbox.shell(&format!("echo bravebot-firing > /proc/$$/comm; setsid -w {BINARY} fire turn-finished")),
-    );
+    let run = Run::of(&mut sandbox.shell(&format!(
+        "echo bravebot-firing > /proc/$$/comm; setsid -w {BINARY} fire turn-finished"
+    )));
     run.is_silent_success();
     assert_eq!(sandbox.written("got"), "ran\n".repeat(5));
 }
@@ -77,6 +93,11 @@ fn a_command_with_a_session_of_its_own_still_fires() {
 #[test]
 fn a_launcher_is_marked_while_its_hook_runs_and_not_while_its_command_does() {
     let sandbox = Sandbox::with(&hooks("cat /proc/$PPID/comm >> names"));
-    sandbox.run(&["turn", "--", "sh", "-c", "cat /proc/$PPID/comm >> names"]).is_silent_success();
-    assert_eq!(sandbox.written("names"), "bravebot-firing\nbravebot-hooks\nbravebot-firing\n");
+    sandbox
+        .run(&["turn", "--", "sh", "-c", "cat /proc/$PPID/comm >> names"])
+        .is_silent_success();
+    assert_eq!(
+        sandbox.written("names"),
+        "bravebot-firing\nbravebot-hooks\nbravebot-firing\n"
+    );
 }

@@ -34,19 +34,39 @@ impl Terminal {
         Terminal::with(sandbox, words, |_| {})
     }
 
-    fn with(sandbox: &Sandbox, words: &[&str], setting: impl FnOnce(&mut Command)) -> (Terminal, Beside) {
+    fn with(
+        sandbox: &Sandbox,
+        words: &[&str],
+        setting: impl FnOnce(&mut Command),
+    ) -> (Terminal, Beside) {
         // Close-on-exec from the first moment: what a test beside this one starts must not hold the terminal.
         let flags = OFlag::O_RDWR | OFlag::O_NOCTTY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
         let master = posix_openpt(flags).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let slave = ptsname_r(&master).unwrap();
-        let slave = OpenOptions::new().read(true).write(true).custom_flags(OFlag::O_NOCTTY.bits()).open(slave).unwrap();
+        let slave = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(OFlag::O_NOCTTY.bits())
+            .open(slave)
+            .unwrap();
         let mut command = sandbox.other(&[&["setsid", "--ctty"], words].concat());
         let stream = || Stdio::from(slave.try_clone().unwrap());
-        command.stdin(stream()).stdout(stream()).stderr(stream()).env("TERM", "xterm").env("AGENT", AGENT);
+        command
+            .stdin(stream())
+            .stdout(stream())
+            .stderr(stream())
+            .env("TERM", "xterm")
+            .env("AGENT", AGENT);
         setting(&mut command);
-        (Terminal { master, shown: Vec::new() }, Beside::start_as_it_is(command))
+        (
+            Terminal {
+                master,
+                shown: Vec::new(),
+            },
+            Beside::start_as_it_is(command),
+        )
     }
 
     fn types(&mut self, text: &str) {
@@ -75,7 +95,11 @@ impl Terminal {
     fn shows_times(&mut self, times: usize, text: &str) {
         let begin = std::time::Instant::now();
         while self.shown().matches(text).count() < times {
-            assert!(begin.elapsed() < PATIENCE, "waited in vain for {text:?}, {times} times, in {:?}", self.shown());
+            assert!(
+                begin.elapsed() < PATIENCE,
+                "waited in vain for {text:?}, {times} times, in {:?}",
+                self.shown()
+            );
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
     }
@@ -99,7 +123,10 @@ impl Terminal {
 fn shell(sandbox: &Sandbox) -> (Terminal, Beside) {
     let words = ["bash", "--norc", "--noprofile", "--noediting", "-i"];
     let (mut terminal, shell) = Terminal::with(sandbox, &words, |command| {
-        command.env("PS1", "<\\#>").env("HISTFILE", "").env("HOOKS", BINARY);
+        command
+            .env("PS1", "<\\#>")
+            .env("HISTFILE", "")
+            .env("HOOKS", BINARY);
     });
     terminal.shows("<1>");
     (terminal, shell)
@@ -111,7 +138,8 @@ fn ctrl_c_ends_the_command_and_the_launcher_dies_of_it_after_turn_finished() {
     for (key, signal) in [("\x03", Signal::SIGINT), ("\x1c", Signal::SIGQUIT)] {
         let sandbox = Sandbox::of_turn(&[]);
         let command = "ulimit -c 0; echo > ready; exec sleep 1000";
-        let (mut terminal, turn) = Terminal::of(&sandbox, &[BINARY, "turn", "--", "sh", "-c", command]);
+        let (mut terminal, turn) =
+            Terminal::of(&sandbox, &[BINARY, "turn", "--", "sh", "-c", command]);
         appears(&sandbox.work().join("ready"));
         terminal.types(key);
         let run = terminal.sees_the_end_of(turn);
@@ -124,10 +152,14 @@ fn ctrl_c_ends_the_command_and_the_launcher_dies_of_it_after_turn_finished() {
 /// SPEC 8.2: what the terminal sends reaches COMMAND by itself, and not once more through the launcher.
 #[test]
 fn an_agent_that_answers_ctrl_c_itself_goes_on_and_gets_it_once() {
-    for (key, name, signal) in [("\x03", "INT", Signal::SIGINT), ("\x1c", "QUIT", Signal::SIGQUIT)] {
+    for (key, name, signal) in [
+        ("\x03", "INT", Signal::SIGINT),
+        ("\x1c", "QUIT", Signal::SIGQUIT),
+    ] {
         let sandbox = Sandbox::of_turn(&[]);
         let inbox = sandbox.gate("inbox");
-        let (mut terminal, turn) = Terminal::of(&sandbox, &[BINARY, "turn", "--", "bash", "-c", AGENT]);
+        let (mut terminal, turn) =
+            Terminal::of(&sandbox, &[BINARY, "turn", "--", "bash", "-c", AGENT]);
         appears(&sandbox.work().join("agent"));
         // The launcher is held until COMMAND has answered, so that a second one could not be lost in the first.
         turn.send(Signal::SIGSTOP);
@@ -138,7 +170,9 @@ fn an_agent_that_answers_ctrl_c_itself_goes_on_and_gets_it_once() {
         has_taken(&turn.pid(), signal);
         // The launcher passes on one after the other: once this one is here, the other would be.
         turn.send(Signal::SIGUSR1);
-        eventually("SIGUSR1 has come", || sandbox.written("got").contains("USR1").then_some(()));
+        eventually("SIGUSR1 has come", || {
+            sandbox.written("got").contains("USR1").then_some(())
+        });
         inbox.say("echo > asked");
         appears(&sandbox.work().join("asked"));
         assert_eq!(sandbox.written("got"), format!("{name}\nUSR1\n"));
@@ -153,16 +187,18 @@ fn an_agent_that_answers_ctrl_c_itself_goes_on_and_gets_it_once() {
 /// SPEC 8.2: a script around the launcher stops, or goes on, as it would with COMMAND alone.
 #[test]
 fn a_script_around_the_launcher_ends_at_ctrl_c_when_the_command_died_of_it() {
-    for (command, status) in
-        [("echo > ready; exec sleep 1000", -2), ("trap 'exit 0' INT; echo > ready; read line < gate", 5)]
-    {
+    for (command, status) in [
+        ("echo > ready; exec sleep 1000", -2),
+        ("trap 'exit 0' INT; echo > ready; read line < gate", 5),
+    ] {
         for launcher in ["", "$HOOKS turn --"] {
             let sandbox = Sandbox::of_turn(&[]);
             let _gate = sandbox.gate("gate");
             let script = format!("{launcher} sh -c \"$COMMAND\"; echo went-on; exit 5");
-            let (mut terminal, shell) = Terminal::with(&sandbox, &["bash", "-c", &script], |outer| {
-                outer.env("HOOKS", BINARY).env("COMMAND", command);
-            });
+            let (mut terminal, shell) =
+                Terminal::with(&sandbox, &["bash", "-c", &script], |outer| {
+                    outer.env("HOOKS", BINARY).env("COMMAND", command);
+                });
             appears(&sandbox.work().join("ready"));
             // It sleeps nowhere but where it waits for its child; before that a Ctrl-C would be for itself.
             is_in_state(&shell.pid(), "S");
@@ -187,7 +223,10 @@ fn ctrl_c_during_turn_started_ends_its_hooks_and_no_command_starts() {
     terminal.types("\x03");
     let run = terminal.sees_the_end_of(turn);
     assert_eq!(run.status, -2, "{run:#?}");
-    assert!(!is_alive(&hook) && !sandbox.work().join("command").exists(), "{run:#?}");
+    assert!(
+        !is_alive(&hook) && !sandbox.work().join("command").exists(),
+        "{run:#?}"
+    );
     sandbox.has_fired_both_once(&run);
 }
 
@@ -196,7 +235,8 @@ fn ctrl_c_during_turn_started_ends_its_hooks_and_no_command_starts() {
 fn ctrl_c_during_turn_finished_ends_its_hooks_and_nothing_else() {
     let sandbox = Sandbox::of_turn(&[("turn-finished", "echo $$ > hook; read line < gate")]);
     let _gate = sandbox.gate("gate");
-    let (mut terminal, turn) = Terminal::of(&sandbox, &[BINARY, "turn", "--", "sh", "-c", "exit 3"]);
+    let (mut terminal, turn) =
+        Terminal::of(&sandbox, &[BINARY, "turn", "--", "sh", "-c", "exit 3"]);
     let hook = appears(&sandbox.work().join("hook"));
     terminal.types("\x03");
     let run = terminal.sees_the_end_of(turn);
@@ -212,9 +252,13 @@ fn when_the_terminal_goes_away_turn_finished_fires_and_is_not_ended() {
     for (command, status) in [
         ("echo > ready; exec sleep 1000", -1),
         ("trap '' HUP; echo > ready; cat > /dev/null; exit 3", 3),
-        ("trap 'exit 4' HUP; echo > ready; while :; do read line < gate; done", 4),
+        (
+            "trap 'exit 4' HUP; echo > ready; while :; do read line < gate; done",
+            4,
+        ),
     ] {
-        let sandbox = Sandbox::of_turn(&[("turn-finished", "echo > last; read line < end; echo > done")]);
+        let sandbox =
+            Sandbox::of_turn(&[("turn-finished", "echo > last; read line < end; echo > done")]);
         let (_gate, end) = (sandbox.gate("gate"), sandbox.gate("end"));
         let (terminal, turn) = Terminal::of(&sandbox, &[BINARY, "turn", "--", "sh", "-c", command]);
         appears(&sandbox.work().join("ready"));
@@ -426,7 +470,10 @@ fn a_hook_that_runs_longer_than_a_second_shows_a_line_that_disappears() {
         } else if let Some(after) = rest.strip_prefix("\r\x1b[K") {
             line.clear();
             rest = after;
-        } else if let Some(after) = rest.strip_prefix("\x1b[K").or_else(|| rest.strip_prefix('\r')) {
+        } else if let Some(after) = rest
+            .strip_prefix("\x1b[K")
+            .or_else(|| rest.strip_prefix('\r'))
+        {
             rest = after;
         } else {
             line.push(first);
@@ -434,17 +481,31 @@ fn a_hook_that_runs_longer_than_a_second_shows_a_line_that_disappears() {
         }
     }
     assert_eq!(screen.len(), 3, "{screen:?} {run:#?}");
-    assert_eq!((screen[0].as_str(), screen[2].as_str()), ("command", ""), "{screen:?} {run:#?}");
-    assert!(screen[1].starts_with("bravebot-hooks: turn-finished hook \"sh\""), "{screen:?} {run:#?}");
+    assert_eq!(
+        (screen[0].as_str(), screen[2].as_str()),
+        ("command", ""),
+        "{screen:?} {run:#?}"
+    );
+    assert!(
+        screen[1].starts_with("bravebot-hooks: turn-finished hook \"sh\""),
+        "{screen:?} {run:#?}"
+    );
     sandbox.has_fired_both_once(&run);
 }
 
 /// SPEC 8.6: not where a line cannot be taken back: on a pipe, in a file, with TERM=dumb or none.
 #[test]
 fn no_status_line_is_shown_where_it_could_not_disappear() {
-    let hooks = [("turn-started", "echo > first; read line < gate"), ("turn-finished", "exit 7")];
-    let plain =
-        [Sandbox::of_turn(&hooks), Sandbox::of_turn(&hooks), Sandbox::of_turn(&hooks), Sandbox::of_turn(&hooks)];
+    let hooks = [
+        ("turn-started", "echo > first; read line < gate"),
+        ("turn-finished", "exit 7"),
+    ];
+    let plain = [
+        Sandbox::of_turn(&hooks),
+        Sandbox::of_turn(&hooks),
+        Sandbox::of_turn(&hooks),
+        Sandbox::of_turn(&hooks),
+    ];
     let gates: Vec<Gate> = plain.iter().map(|sandbox| sandbox.gate("gate")).collect();
     let turn = [BINARY, "turn", "--", "true"];
     let mut dumb = Terminal::with(&plain[0], &turn, |command| {
@@ -455,7 +516,12 @@ fn no_status_line_is_shown_where_it_could_not_disappear() {
     });
     let to_file = Beside::start(plain[2].command(&turn[1..]));
     let mut to_pipe = plain[3].command(&turn[1..]);
-    let to_pipe = to_pipe.env("TERM", "xterm").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let to_pipe = to_pipe
+        .env("TERM", "xterm")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     for sandbox in &plain {
         appears(&sandbox.work().join("first"));
     }
@@ -475,9 +541,13 @@ fn no_status_line_is_shown_where_it_could_not_disappear() {
         to_file.ends().stderr,
         String::from_utf8_lossy(&piped.stderr).into_owned(),
     ] {
-        assert!(!shown.contains("turn-started") && !shown.contains('\x1b'), "{shown:?}");
         assert!(
-            shown.starts_with("bravebot-hooks: turn-finished hook \"sh\"") && shown.lines().count() == 1,
+            !shown.contains("turn-started") && !shown.contains('\x1b'),
+            "{shown:?}"
+        );
+        assert!(
+            shown.starts_with("bravebot-hooks: turn-finished hook \"sh\"")
+                && shown.lines().count() == 1,
             "{shown:?}"
         );
     }
@@ -506,7 +576,9 @@ fn a_launcher_in_the_background_is_not_stopped_by_its_own_report() {
     terminal.shows("<2>");
     terminal.types("$HOOKS turn -- true &\n");
     terminal.shows("<3>");
-    eventually("the turn is over", || (sandbox.log().len() == 2).then_some(()));
+    eventually("the turn is over", || {
+        (sandbox.log().len() == 2).then_some(())
+    });
     terminal.types("wait %1; exit $?\n");
     let run = terminal.sees_the_end_of(shell);
     assert_eq!(run.status, 0, "{run:#?}");

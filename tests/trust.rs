@@ -51,7 +51,13 @@ impl Case {
     fn below(home: &str, script: &str) -> Case {
         let sandbox = Sandbox::with(HOOKS);
         let home = sandbox.root().join(home);
-        let case = Case { sandbox, home, drops: false, binary: BINARY.into(), script: script.to_owned() };
+        let case = Case {
+            sandbox,
+            home,
+            drops: false,
+            binary: BINARY.into(),
+            script: script.to_owned(),
+        };
         case.sh(script);
         case
     }
@@ -62,7 +68,9 @@ impl Case {
         if is_root() {
             // Copied by a process of its own: no other test's child can hold it open for writing.
             case.binary = case.sandbox.root().join("bravebot-hooks");
-            case.sh(&format!("cp '{BINARY}' bravebot-hooks; chown -hR {ORDINARY}:{ORDINARY} ."));
+            case.sh(&format!(
+                "cp '{BINARY}' bravebot-hooks; chown -hR {ORDINARY}:{ORDINARY} ."
+            ));
             case.drops = true;
         }
         case.sh(last);
@@ -73,10 +81,16 @@ impl Case {
     /// As who runs the tests, in the root of the sandbox.
     #[track_caller]
     fn sh(&self, script: &str) {
-        let mut shell =
-            self.sandbox.other(&["sh", "-euc", &format!("umask 022; b=home/.bravebot; f=$b/hooks.json\n{script}")]);
+        let mut shell = self.sandbox.other(&[
+            "sh",
+            "-euc",
+            &format!("umask 022; b=home/.bravebot; f=$b/hooks.json\n{script}"),
+        ]);
         let run = Run::of(shell.current_dir(self.sandbox.root()));
-        assert!(run.status == 0 && run.stderr.is_empty(), "{script}\n{run:#?}");
+        assert!(
+            run.status == 0 && run.stderr.is_empty(),
+            "{script}\n{run:#?}"
+        );
     }
 
     /// A command as the user of the case. One that waits is killed, one that wants a gigabyte does not get it.
@@ -85,15 +99,34 @@ impl Case {
         command.args(["-s", "KILL", "60", "prlimit", "--as=1073741824", "--"]);
         if self.drops {
             let id = ORDINARY;
-            command.args(["setpriv", &format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups", "--"]);
+            command.args([
+                "setpriv",
+                &format!("--reuid={id}"),
+                &format!("--regid={id}"),
+                "--clear-groups",
+                "--",
+            ]);
         }
-        command.args(words).current_dir(self.sandbox.work()).stdin(Stdio::null()).env_clear();
-        Run::of(command.env("HOME", &self.home).env("PATH", "/usr/local/bin:/usr/bin:/bin").envs(profile()))
+        command
+            .args(words)
+            .current_dir(self.sandbox.work())
+            .stdin(Stdio::null())
+            .env_clear();
+        Run::of(
+            command
+                .env("HOME", &self.home)
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .envs(profile()),
+        )
     }
 
     fn fire(&self) -> Run {
         let _ = fs::remove_file(self.sandbox.work().join("ran"));
-        self.command(&[self.binary.as_os_str(), "fire".as_ref(), "turn-finished".as_ref()])
+        self.command(&[
+            self.binary.as_os_str(),
+            "fire".as_ref(),
+            "turn-finished".as_ref(),
+        ])
     }
 
     /// Fires, and nothing is said; whether the hook ran.
@@ -116,7 +149,11 @@ impl Case {
     #[track_caller]
     fn is_silent(&self) {
         assert!(!self.runs(&"silent"), "in force:\n{}", self.script);
-        assert!(fs::symlink_metadata(self.home.join(".bravebot/hooks.log")).is_err(), "a log:\n{}", self.script);
+        assert!(
+            fs::symlink_metadata(self.home.join(".bravebot/hooks.log")).is_err(),
+            "a log:\n{}",
+            self.script
+        );
     }
 
     /// No hook, and one report of the file; its text. (That a log in the same place cannot be written either is said as
@@ -124,11 +161,20 @@ impl Case {
     #[track_caller]
     fn refusal(&self) -> String {
         let run = self.fire();
-        let (of_file, rest): (Vec<_>, Vec<_>) =
-            run.stderr.lines().partition(|line| line.starts_with("bravebot-hooks: hooks.json not loaded: "));
+        let (of_file, rest): (Vec<_>, Vec<_>) = run
+            .stderr
+            .lines()
+            .partition(|line| line.starts_with("bravebot-hooks: hooks.json not loaded: "));
         let fits = run.status == 0 && run.stdout.is_empty() && of_file.len() == 1;
-        let fits = fits && rest.iter().all(|line| line.starts_with("bravebot-hooks: hooks.log not written: "));
-        assert!(fits && rest.len() <= 1 && self.sandbox.written("ran").is_empty(), "{}\n{run:#?}", self.script);
+        let fits = fits
+            && rest
+                .iter()
+                .all(|line| line.starts_with("bravebot-hooks: hooks.log not written: "));
+        assert!(
+            fits && rest.len() <= 1 && self.sandbox.written("ran").is_empty(),
+            "{}\n{run:#?}",
+            self.script
+        );
         of_file[0].to_owned()
     }
 
@@ -137,29 +183,58 @@ impl Case {
     fn is_refused(&self, path: &str, what: &str, mend: &str, after: After) {
         let said = self.refusal();
         let path = self.sandbox.root().join(path);
-        let mut names = said.split([' ', ';']).map(|word| Path::new(word.trim_end_matches(':')));
+        let mut names = said
+            .split([' ', ';'])
+            .map(|word| Path::new(word.trim_end_matches(':')));
         let is_named = names.any(|name| {
-            name == path || (name.is_absolute() && plain(name).is_some_and(|name| Some(name) == plain(&path)))
+            name == path
+                || (name.is_absolute()
+                    && plain(name).is_some_and(|name| Some(name) == plain(&path)))
         });
-        assert!(said.contains(what) && is_named, "expected {what:?}, {path:?}:\n{said}\n{}", self.script);
-        let (_, command) = said.rsplit_once("; ").unwrap_or_else(|| panic!("no mend: {said}"));
-        assert!(command.starts_with(mend), "expected {mend:?}:\n{said}\n{}", self.script);
+        assert!(
+            said.contains(what) && is_named,
+            "expected {what:?}, {path:?}:\n{said}\n{}",
+            self.script
+        );
+        let (_, command) = said
+            .rsplit_once("; ")
+            .unwrap_or_else(|| panic!("no mend: {said}"));
+        assert!(
+            command.starts_with(mend),
+            "expected {mend:?}:\n{said}\n{}",
+            self.script
+        );
         self.mend(command);
-        assert_eq!(self.runs(&said), after == InForce, "mended:\n{said}\n{}", self.script);
+        assert_eq!(
+            self.runs(&said),
+            after == InForce,
+            "mended:\n{said}\n{}",
+            self.script
+        );
     }
 
     /// Runs the mend: as the user of the case, or with the rights that its `sudo` asks for.
     #[track_caller]
     fn mend(&self, command: &str) {
         // Should a mend go astray, not with the rights of who runs the tests.
-        let mut paths = command.split([' ', '\'']).filter(|word| word.starts_with('/'));
-        assert!(paths.all(|path| Path::new(path).starts_with(self.sandbox.root())), "{command}\n{}", self.script);
+        let mut paths = command
+            .split([' ', '\''])
+            .filter(|word| word.starts_with('/'));
+        assert!(
+            paths.all(|path| Path::new(path).starts_with(self.sandbox.root())),
+            "{command}\n{}",
+            self.script
+        );
         let with_rights = command.strip_prefix("sudo ").filter(|_| is_root());
         let run = match with_rights {
             Some(command) => Run::of(self.sandbox.shell(command).current_dir("/")),
             None => self.command(&["sh", "-c", command].map(AsRef::as_ref)),
         };
-        assert!(run.status == 0 && run.stderr.is_empty(), "{command}\n{}\n{run:#?}", self.script);
+        assert!(
+            run.status == 0 && run.stderr.is_empty(),
+            "{command}\n{}\n{run:#?}",
+            self.script
+        );
     }
 }
 
@@ -197,10 +272,18 @@ fn what_is_missing_is_no_hooks_no_word_and_no_log() {
     Case::below("to/body", "ln -s work to").is_silent();
     Case::new("mv $b dot; rm dot/hooks.json; ln -s ../dot $b").is_silent();
     let empty = Case::new("rm $f");
-    for words in [vec!["turn", "--", "true"], vec!["fire", "turn-started"], vec!["fire", "tool-finished"]] {
+    for words in [
+        vec!["turn", "--", "true"],
+        vec!["fire", "turn-started"],
+        vec!["fire", "tool-finished"],
+    ] {
         empty.sandbox.run(&words).is_silent_success();
     }
-    assert_eq!(fs::read_dir(empty.home.join(".bravebot")).unwrap().count(), 0, "something was made");
+    assert_eq!(
+        fs::read_dir(empty.home.join(".bravebot")).unwrap().count(),
+        0,
+        "something was made"
+    );
 }
 
 /// SPEC 1.4, CASES 12.
@@ -235,7 +318,12 @@ fn a_file_behind_links_of_the_user_is_in_force() {
 #[test]
 fn home_below_a_directory_that_others_can_write_is_in_force() {
     let open = "mkdir open; chmod 0777 open; mv home open; b=open/$b; f=open/$f\n";
-    for home in ["open/home", "open/home/", "open//home/.", "./open/../open/home"] {
+    for home in [
+        "open/home",
+        "open/home/",
+        "open//home/.",
+        "./open/../open/home",
+    ] {
         Case::below(home, open).is_in_force();
     }
     for way in [
@@ -286,9 +374,15 @@ fn a_link_that_leads_nowhere_or_to_itself_is_reported() {
         ("rm -r $b; ln -s .bravebot $b", DIRECTORY, "loop"),
     ];
     are_refused("rm ", Silent, &cases);
-    for (script, what) in [("ln -s no home", "leads nowhere"), ("ln -s home home", "loop")] {
+    for (script, what) in [
+        ("ln -s no home", "leads nowhere"),
+        ("ln -s home home", "loop"),
+    ] {
         let said = Case::new(&format!("mv home house; {script}")).refusal();
-        assert!(said.contains(what) && said.contains("/home") && said.contains("; "), "{said}");
+        assert!(
+            said.contains(what) && said.contains("/home") && said.contains("; "),
+            "{said}"
+        );
     }
 }
 
@@ -296,10 +390,29 @@ fn a_link_that_leads_nowhere_or_to_itself_is_reported() {
 #[test]
 fn of_a_chain_of_links_that_goes_wrong_the_mend_takes_the_first() {
     let chain = |end: &str| format!("ln -sf two $f; ln -s {end} $b/two");
-    let cases = [(chain("no"), "leads nowhere"), (chain("hooks.json"), "a loop"), (chain("/proc/self/cwd/x"), "/proc")];
-    are_refused("rm ", Silent, &cases.each_ref().map(|(script, what)| (script.as_str(), FILE, *what)));
-    let cases = [(chain("../../work"), "a directory"), (chain("/dev/null"), "a device")];
-    are_refused("mv ", Silent, &cases.each_ref().map(|(script, what)| (script.as_str(), FILE, *what)));
+    let cases = [
+        (chain("no"), "leads nowhere"),
+        (chain("hooks.json"), "a loop"),
+        (chain("/proc/self/cwd/x"), "/proc"),
+    ];
+    are_refused(
+        "rm ",
+        Silent,
+        &cases
+            .each_ref()
+            .map(|(script, what)| (script.as_str(), FILE, *what)),
+    );
+    let cases = [
+        (chain("../../work"), "a directory"),
+        (chain("/dev/null"), "a device"),
+    ];
+    are_refused(
+        "mv ",
+        Silent,
+        &cases
+            .each_ref()
+            .map(|(script, what)| (script.as_str(), FILE, *what)),
+    );
 }
 
 /// SPEC 1.4, 1.5, CASES 15.
@@ -329,16 +442,25 @@ fn what_others_can_write_is_refused_until_the_mend() {
 fn a_link_through_what_others_can_write_is_refused_until_the_mend() {
     for (way, path) in [
         // The directory of the link is closed, that of the target is not.
-        ("chmod 0700 $b; chmod 0666 dot/h.json; ln -s ../../dot/h.json $f", "dot/h.json"),
+        (
+            "chmod 0700 $b; chmod 0666 dot/h.json; ln -s ../../dot/h.json $f",
+            "dot/h.json",
+        ),
         ("mv dot open; ln -s $PWD/open/dot/h.json $f", "open"),
         ("mv dot open; ln -s ../../open/dot/h.json $f", "open"),
-        ("mv dot/h.json open/hooks.json; rmdir $b; ln -s ../open $b", "open"),
+        (
+            "mv dot/h.json open/hooks.json; rmdir $b; ln -s ../open $b",
+            "open",
+        ),
         // A link stands in it, though its target does not; and a step into it and out again.
         ("ln -s ../dot/h.json open/h; ln -s ../../open/h $f", "open"),
         ("ln -s ../../open/../dot/h.json $f", "open"),
         // Inside of HOME it is no better.
         ("chmod 0777 home/dot; ln -s ../dot/h.json $f", "home/dot"),
-        ("chmod 0777 home/dot; ln -s $PWD/home/dot/h.json $f", "home/dot"),
+        (
+            "chmod 0777 home/dot; ln -s $PWD/home/dot/h.json $f",
+            "home/dot",
+        ),
     ] {
         let case = Case::new(&format!("{AWAY}mkdir open; chmod 0777 open; {way}"));
         case.is_refused(path, "others can write", "chmod go-w ", InForce);
@@ -353,13 +475,27 @@ fn a_link_that_leaves_home_below_a_directory_that_others_can_write_is_refused() 
         ("open/home", "ln -s $PWD/open/dot/h.json $f"),
         ("open/home", "ln -s $PWD/open/home/../dot/h.json $f"),
         // Out and in again.
-        ("open/home", "mv open/dot/h.json open/home; ln -s ../../home/h.json $f"),
+        (
+            "open/home",
+            "mv open/dot/h.json open/home; ln -s ../../home/h.json $f",
+        ),
         // The one at fault is further up than the link climbs.
-        ("open/in/home", "mkdir open/in; mv open/home open/dot open/in; ln -s ../../dot/h.json open/in/$d"),
-        ("open/a/b/home", "mkdir -p open/a/b; mv open/home open/dot open/a/b; ln -s ../../dot/h.json open/a/b/$d"),
+        (
+            "open/in/home",
+            "mkdir open/in; mv open/home open/dot open/in; ln -s ../../dot/h.json open/in/$d",
+        ),
+        (
+            "open/a/b/home",
+            "mkdir -p open/a/b; mv open/home open/dot open/a/b; ln -s ../../dot/h.json open/a/b/$d",
+        ),
     ] {
         let start = "mkdir open open/dot; chmod 0777 open; mv $f open/dot/h.json; mv home open; d=$f; f=open/$f\n";
-        Case::below(home, &format!("{start}{way}")).is_refused("open", "mode 0777", "chmod go-w ", InForce);
+        Case::below(home, &format!("{start}{way}")).is_refused(
+            "open",
+            "mode 0777",
+            "chmod go-w ",
+            InForce,
+        );
     }
 }
 
@@ -389,7 +525,9 @@ fn a_second_name_of_what_lies_in_a_sticky_directory_is_refused_and_moved_away() 
     let linked = |script: &str| format!("{AWAY}{script}");
     let of_link = linked("chmod 1777 $b; ln -s ../../dot/h.json $f; ln -P $f two");
     let of_target = linked("chmod 1777 dot; ln dot/h.json two; ln -s $PWD/dot/h.json $f");
-    let of_directory = linked("rmdir $b; mv dot/h.json dot/hooks.json; ln -s ../dot $b; ln -P $b two; chmod 1777 home");
+    let of_directory = linked(
+        "rmdir $b; mv dot/h.json dot/hooks.json; ln -s ../dot $b; ln -P $b two; chmod 1777 home",
+    );
     let cases = [
         ("chmod 1777 $b; ln $f two", FILE, "second hard link"),
         ("chmod 1770 $b; ln $f $b/two", FILE, "second hard link"),
@@ -399,7 +537,10 @@ fn a_second_name_of_what_lies_in_a_sticky_directory_is_refused_and_moved_away() 
     ];
     are_refused("mv ", Silent, &cases);
     // Where nobody else makes names, it is this user's own.
-    Case::new(&linked("ln -s ../../dot/h.json $f; ln -P $f two; ln dot/h.json three")).is_in_force();
+    Case::new(&linked(
+        "ln -s ../../dot/h.json $f; ln -P $f two; ln dot/h.json three",
+    ))
+    .is_in_force();
 }
 
 /// SPEC 1.3, 1.5, CASES 11. Nothing waits, nothing is read without end, and what a link leads to is left where it is.
@@ -417,12 +558,19 @@ fn what_is_no_file_is_refused_at_once_and_moved_away_by_its_name() {
         ("ln -sf /dev/tty $f", "/dev/tty", "a device"),
         ("rm -r $b; echo > $b", DIRECTORY, "not a directory"),
         ("rm -r $b; mkfifo $b", DIRECTORY, "not a directory"),
-        ("rm -r $b; ln -s /dev/null $b", "/dev/null", "not a directory"),
+        (
+            "rm -r $b; ln -s /dev/null $b",
+            "/dev/null",
+            "not a directory",
+        ),
         ("mv $f dot; ln -s ../../dot/x $f", "dot", "not a directory"),
     ];
     are_refused("mv ", Silent, &cases);
     // What procfs calls a link leads where a process is, not where it says.
-    let cases = [("ln -sf /proc/self/cwd/x $f", FILE, "/proc/self"), ("ln -sf /dev/fd/0 $f", FILE, "/proc/self")];
+    let cases = [
+        ("ln -sf /proc/self/cwd/x $f", FILE, "/proc/self"),
+        ("ln -sf /dev/fd/0 $f", FILE, "/proc/self"),
+    ];
     are_refused("rm ", Silent, &cases);
     let case = Case::new("rm $f");
     let listener = UnixListener::bind(case.sandbox.file()).unwrap();
@@ -430,7 +578,10 @@ fn what_is_no_file_is_refused_at_once_and_moved_away_by_its_name() {
     drop(listener);
     for (device, number) in [("/dev/zero", (1, 5)), ("/dev/null", (1, 3))] {
         let device = fs::metadata(device).unwrap().rdev();
-        assert_eq!((nix::sys::stat::major(device), nix::sys::stat::minor(device)), number);
+        assert_eq!(
+            (nix::sys::stat::major(device), nix::sys::stat::minor(device)),
+            number
+        );
     }
 }
 
@@ -457,7 +608,11 @@ fn what_belongs_to_a_third_user_is_refused_until_the_mend() {
         (&linked_in_sticky, FILE, "chown -h"),
         (&chained, "dot/two", "chown -h"),
         (&chained, "dot/h.json", "chown"),
-        ("chmod 1777 home; mv $b dot; ln -s ../dot $b\n", DIRECTORY, "chown -h"),
+        (
+            "chmod 1777 home; mv $b dot; ln -s ../dot $b\n",
+            DIRECTORY,
+            "chown -h",
+        ),
     ] {
         let give = format!("chown -h {STRANGER} {path}");
         let what = format!("belongs to user {STRANGER}");
@@ -467,7 +622,10 @@ fn what_belongs_to_a_third_user_is_refused_until_the_mend() {
         case.is_refused(path, &what, &format!("sudo {mend} {ORDINARY} "), InForce);
     }
     let said = Case::new(&format!("chown {STRANGER} home")).refusal();
-    assert!(said.contains(&format!("belongs to user {STRANGER}")) && said.contains("; "), "{said}");
+    assert!(
+        said.contains(&format!("belongs to user {STRANGER}")) && said.contains("; "),
+        "{said}"
+    );
 }
 
 /// SPEC 1.5: handing a HOME over to who happens to run in it, root after `sudo` say, would lock its owner out.
@@ -486,12 +644,21 @@ fn what_belongs_to_root_is_in_force_for_an_ordinary_user() {
     if !is_root() {
         return;
     }
-    for last in ["chown -hR 0:0 home", "chown 0 $b", "chown 0 $f; chmod 1777 home"] {
+    for last in [
+        "chown -hR 0:0 home",
+        "chown 0 $b",
+        "chown 0 $f; chmod 1777 home",
+    ] {
         Case::of_ordinary_user("", last).is_in_force();
     }
-    Case::of_ordinary_user(&format!("{AWAY}ln -s ../../dot/h.json $f"), "chown -h 0 $f").is_in_force();
+    Case::of_ordinary_user(&format!("{AWAY}ln -s ../../dot/h.json $f"), "chown -h 0 $f")
+        .is_in_force();
     // As /tmp is.
-    Case::of_ordinary_user(&format!("{AWAY}chmod 1777 dot; ln -s $PWD/dot/h.json $f"), "chown 0:0 dot").is_in_force();
+    Case::of_ordinary_user(
+        &format!("{AWAY}chmod 1777 dot; ln -s $PWD/dot/h.json $f"),
+        "chown 0:0 dot",
+    )
+    .is_in_force();
 }
 
 /// SPEC 1.4, 1.5, CASES 11, 15.
@@ -501,11 +668,41 @@ fn an_ordinary_user_is_told_what_cannot_be_read_or_searched() {
     for (script, last, path, what, mend) in [
         ("", "chmod 0000 $f", FILE, "cannot be read", "chmod u+r "),
         ("", "chmod 0200 $f", FILE, "cannot be read", "chmod u+r "),
-        ("", "chmod 0000 $b", DIRECTORY, "cannot be searched", "chmod u+x "),
-        ("", "chmod 0600 $b", DIRECTORY, "cannot be searched", "chmod u+x "),
-        ("", "chmod 0600 home", "home", "cannot be searched", "chmod u+x "),
-        (&linked, "chmod 0600 dot", "dot", "cannot be searched", "chmod u+x "),
-        (&linked, "chmod 0000 dot/h.json", "dot/h.json", "cannot be read", "chmod u+r "),
+        (
+            "",
+            "chmod 0000 $b",
+            DIRECTORY,
+            "cannot be searched",
+            "chmod u+x ",
+        ),
+        (
+            "",
+            "chmod 0600 $b",
+            DIRECTORY,
+            "cannot be searched",
+            "chmod u+x ",
+        ),
+        (
+            "",
+            "chmod 0600 home",
+            "home",
+            "cannot be searched",
+            "chmod u+x ",
+        ),
+        (
+            &linked,
+            "chmod 0600 dot",
+            "dot",
+            "cannot be searched",
+            "chmod u+x ",
+        ),
+        (
+            &linked,
+            "chmod 0000 dot/h.json",
+            "dot/h.json",
+            "cannot be read",
+            "chmod u+r ",
+        ),
         ("", "chmod 0775 $b", DIRECTORY, "mode 0775", "chmod go-w "),
         ("", "chmod 0666 $f", FILE, "mode 0666", "chmod go-w "),
     ] {
@@ -525,7 +722,11 @@ fn an_ordinary_user_is_told_a_mend_that_mends_what_belongs_to_root() {
         ("chown 0:0 $b; chmod 0777 $b", DIRECTORY, "mode 0777"),
         ("chown 0:0 $f; chmod 0666 $f", FILE, "mode 0666"),
         ("chown 0:0 $f; chmod 0600 $f", FILE, "cannot be read"),
-        ("chown 0:0 $b; chmod 0700 $b", DIRECTORY, "cannot be searched"),
+        (
+            "chown 0:0 $b; chmod 0700 $b",
+            DIRECTORY,
+            "cannot be searched",
+        ),
     ] {
         Case::of_ordinary_user("", last).is_refused(path, what, "sudo ", InForce);
     }
@@ -537,18 +738,34 @@ fn a_launcher_with_differing_ids_has_no_hooks_and_says_so() {
     if !is_root() {
         return;
     }
-    for (bit, which, owner) in [("u+s", "-u", format!("{ORDINARY}:0")), ("g+s", "-g", format!("0:{ORDINARY}"))] {
+    for (bit, which, owner) in [
+        ("u+s", "-u", format!("{ORDINARY}:0")),
+        ("g+s", "-g", format!("0:{ORDINARY}")),
+    ] {
         let give = format!("chown {owner} bravebot-hooks id; chmod {bit} bravebot-hooks id");
-        let mut case = Case::new(&format!("cp '{BINARY}' bravebot-hooks; cp \"$(command -v id)\" id; {give}"));
+        let mut case = Case::new(&format!(
+            "cp '{BINARY}' bravebot-hooks; cp \"$(command -v id)\" id; {give}"
+        ));
         let id = case.sandbox.root().join("id");
-        if case.command(&[id.as_os_str(), which.as_ref()]).stdout.trim() == "0" {
-            eprintln!("not tested: such bits mean nothing in {}", case.sandbox.root().display());
+        if case
+            .command(&[id.as_os_str(), which.as_ref()])
+            .stdout
+            .trim()
+            == "0"
+        {
+            eprintln!(
+                "not tested: such bits mean nothing in {}",
+                case.sandbox.root().display()
+            );
             return;
         }
         case.binary = case.sandbox.root().join("bravebot-hooks");
         let said = case.refusal();
         let mend = said.rsplit_once("; ").unwrap().1;
-        assert!(said.contains("real and effective") && mend.contains("chmod ug-s /"), "{said}");
+        assert!(
+            said.contains("real and effective") && mend.contains("chmod ug-s /"),
+            "{said}"
+        );
         case.sh(mend);
         case.is_in_force();
     }
@@ -558,13 +775,19 @@ fn a_launcher_with_differing_ids_has_no_hooks_and_says_so() {
 #[test]
 fn a_refusal_of_the_longest_path_is_one_short_line() {
     let mut case = Case::new("");
-    let parent = case.sandbox.root().join(format!("{}/", "\u{e9}\n".repeat(80)).repeat(15));
+    let parent = case
+        .sandbox
+        .root()
+        .join(format!("{}/", "\u{e9}\n".repeat(80)).repeat(15));
     fs::create_dir_all(&parent).unwrap();
     fs::rename(case.sandbox.home(), parent.join("home")).unwrap();
     case.home = parent.join("home");
     mode(&case.home.join(".bravebot"), 0o777);
     let said = case.refusal();
-    assert!(said.contains("others can write to ") && said.ends_with('…') && said.len() < 4096, "{said}");
+    assert!(
+        said.contains("others can write to ") && said.ends_with('…') && said.len() < 4096,
+        "{said}"
+    );
 }
 
 /// SPEC 1.5, 6.4: the mend is a command for a shell also where the path is not plain.
@@ -598,12 +821,18 @@ fn a_mend_quotes_the_path() {
         let file = case.home.join(".bravebot/hooks.json");
         mode(&file, 0o666);
         let said = case.refusal();
-        let (_, command) = said.split_once(" (mode 0666); ").unwrap_or_else(|| panic!("{said}"));
+        let (_, command) = said
+            .split_once(" (mode 0666); ")
+            .unwrap_or_else(|| panic!("{said}"));
         let run = case.command(&["sh", "-c", command].map(AsRef::as_ref));
         let is_mended = fs::metadata(&file).unwrap().permissions().mode() & 0o777 == 0o644;
         let is_plain = said.chars().all(|c| !c.is_control() && c != '\u{202e}');
         if !is_mended || !is_plain || case.sandbox.work().join("got").exists() {
-            wrong.push(format!("{}\n    {said}\n    {}", name.escape_ascii(), run.stderr));
+            wrong.push(format!(
+                "{}\n    {said}\n    {}",
+                name.escape_ascii(),
+                run.stderr
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -629,14 +858,16 @@ fn in_a_user_namespace_an_owner_who_is_not_known_is_said_to_be_so() {
         return eprintln!("needs user namespaces");
     }
     // Outside, this user is 0.
-    let unknown =
-        "belongs to a user who is not known in this user namespace (shown as 65534): mend it outside; chown 0 ";
+    let unknown = "belongs to a user who is not known in this user namespace (shown as 65534): mend it outside; chown 0 ";
     run.one_report_says(&[unknown]);
     for directory in [sandbox.home(), sandbox.home().join(".bravebot")] {
         std::os::unix::fs::chown(directory, Some(2000), None).unwrap();
     }
     let run = within("--user --map-user=5", "2000");
-    assert!(run.stderr.contains("mend it outside; chown 2000 "), "{run:#?}");
+    assert!(
+        run.stderr.contains("mend it outside; chown 2000 "),
+        "{run:#?}"
+    );
     // Not mapped itself, every file of such an owner would pass for this user's.
     for user in ["1234", "2000"] {
         within("--user", user).one_report_says(&["this user is not known in its user namespace"]);
@@ -648,7 +879,14 @@ fn in_a_user_namespace_an_owner_who_is_not_known_is_said_to_be_so() {
 #[test]
 fn in_a_user_namespace_what_belongs_to_this_user_is_in_force() {
     let fires = |case: &Case, map: &str| {
-        let fire = ["unshare", "--user", map, case.binary.to_str().unwrap(), "fire", "turn-finished"];
+        let fire = [
+            "unshare",
+            "--user",
+            map,
+            case.binary.to_str().unwrap(),
+            "fire",
+            "turn-finished",
+        ];
         let run = case.command(&fire.map(AsRef::as_ref));
         if run.stderr.starts_with("unshare:") {
             eprintln!("needs user namespaces: {}", run.stderr);
@@ -668,15 +906,27 @@ fn in_a_user_namespace_what_belongs_to_this_user_is_in_force() {
         for case in cases {
             let Some(run) = fires(&case, map) else { return };
             run.is_silent_success();
-            assert_eq!(case.sandbox.written("ran"), "ran\n", "{map}\n{}", case.script);
+            assert_eq!(
+                case.sandbox.written("ran"),
+                "ran\n",
+                "{map}\n{}",
+                case.script
+            );
         }
         // `/` is root's, who is nobody there, where this user is not root.
         let outside = Case::of_ordinary_user(&format!("{AWAY}ln -s $PWD/dot/h.json $f"), "");
-        let Some(run) = fires(&outside, map) else { return };
-        let of_file =
-            run.stderr.lines().find(|line| line.contains("hooks.json not loaded: / belongs to a user who is not"));
+        let Some(run) = fires(&outside, map) else {
+            return;
+        };
+        let of_file = run
+            .stderr
+            .lines()
+            .find(|line| line.contains("hooks.json not loaded: / belongs to a user who is not"));
         let of_file = of_file.filter(|line| line.contains("; rm /"));
-        assert!(run.status == 0 && of_file.is_some() && outside.sandbox.written("ran").is_empty(), "{map}\n{run:#?}");
+        assert!(
+            run.status == 0 && of_file.is_some() && outside.sandbox.written("ran").is_empty(),
+            "{map}\n{run:#?}"
+        );
     }
 }
 
@@ -686,21 +936,43 @@ fn in_a_user_namespace_whoever_has_nobodys_number_has_no_hooks() {
     let nobody = fs::read_to_string("/proc/sys/kernel/overflowuid").unwrap();
     let map = format!("--map-user={}", nobody.trim());
     let others = format!("chown {STRANGER} $f");
-    for last in [&*others, ""].iter().filter(|last| is_root() || last.is_empty()) {
+    for last in [&*others, ""]
+        .iter()
+        .filter(|last| is_root() || last.is_empty())
+    {
         let case = Case::of_ordinary_user("", last);
-        let fire = ["unshare", "--user", &map, case.binary.to_str().unwrap(), "fire", "turn-finished"];
+        let fire = [
+            "unshare",
+            "--user",
+            &map,
+            case.binary.to_str().unwrap(),
+            "fire",
+            "turn-finished",
+        ];
         let run = case.command(&fire.map(AsRef::as_ref));
         if run.stderr.starts_with("unshare:") {
             return eprintln!("needs user namespaces: {}", run.stderr);
         }
-        let says_so = run.stderr.contains("hooks.json not loaded: this user is not known in its user namespace");
-        assert!(run.status == 0 && says_so && case.sandbox.written("ran").is_empty(), "{}\n{run:#?}", case.script);
+        let says_so = run
+            .stderr
+            .contains("hooks.json not loaded: this user is not known in its user namespace");
+        assert!(
+            run.status == 0 && says_so && case.sandbox.written("ran").is_empty(),
+            "{}\n{run:#?}",
+            case.script
+        );
     }
 }
 
 /// A copy of the command that any user can reach.
 fn copy_in(sandbox: &Sandbox) -> String {
     let copy = sandbox.root().join("command").display().to_string();
-    assert!(std::process::Command::new("cp").args([BINARY, &copy]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("cp")
+            .args([BINARY, &copy])
+            .status()
+            .unwrap()
+            .success()
+    );
     copy
 }

@@ -14,7 +14,11 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 /// How long to measure, from the arguments of `cargo bench -- [ROUNDS]`.
 pub fn rounds(usual: usize) -> usize {
     let given = std::env::args().find_map(|argument| argument.parse().ok());
-    if is_bench() { given.unwrap_or(usual).max(1) } else { 1 }
+    if is_bench() {
+        given.unwrap_or(usual).max(1)
+    } else {
+        1
+    }
 }
 
 /// Not with `cargo test --benches`: there each contender runs once, to show that it does, and nothing is judged.
@@ -32,7 +36,10 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> f64 {
 /// Says whether a target is met.
 pub fn target(what: &str, value: f64, most: f64) {
     let judgement = if value <= most { "met" } else { "MISSED" };
-    println!("  {what}: {value:.3}, at most {most}: {}", if is_bench() { judgement } else { "not judged" });
+    println!(
+        "  {what}: {value:.3}, at most {most}: {}",
+        if is_bench() { judgement } else { "not judged" }
+    );
 }
 
 /// xorshift64*, for orders that nobody chose; the seed is printed and can be given in `SEED`.
@@ -40,8 +47,14 @@ pub struct Random(u64);
 
 impl Random {
     pub fn new() -> Random {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |now| now.as_micros() as u64);
-        let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(now).max(1);
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |now| now.as_micros() as u64);
+        let seed = std::env::var("SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok())
+            .unwrap_or(now)
+            .max(1);
         println!("SEED={seed}");
         Random(seed)
     }
@@ -81,8 +94,18 @@ impl<'a> Contest<'a> {
     }
 
     /// One that takes so long that it runs in every round of `every` alone.
-    pub fn rarely(mut self, every: usize, name: &'static str, sample: impl FnMut() -> f64 + 'a) -> Contest<'a> {
-        self.0.push(Contender { name, every, sample: Box::new(sample), samples: Vec::new() });
+    pub fn rarely(
+        mut self,
+        every: usize,
+        name: &'static str,
+        sample: impl FnMut() -> f64 + 'a,
+    ) -> Contest<'a> {
+        self.0.push(Contender {
+            name,
+            every,
+            sample: Box::new(sample),
+            samples: Vec::new(),
+        });
         self
     }
 
@@ -97,7 +120,9 @@ impl<'a> Contest<'a> {
                 let contender = &mut self.0[*contender];
                 if round % contender.every == 0 {
                     let sample = (contender.sample)();
-                    contender.samples.extend((round >= warm || contender.every > 1).then_some(sample));
+                    contender
+                        .samples
+                        .extend((round >= warm || contender.every > 1).then_some(sample));
                 }
             }
         }
@@ -108,7 +133,10 @@ impl<'a> Contest<'a> {
         let outcome = Outcome(sorted.collect());
         println!("\n{title}, {rounds} rounds");
         let base = quantile(&outcome.0[0].1, 0.5);
-        println!("  {:<44} {:>8}  {:>17}", "ratio of medians to the first", "median", "quartiles");
+        println!(
+            "  {:<44} {:>8}  {:>17}",
+            "ratio of medians to the first", "median", "quartiles"
+        );
         for (name, samples) in &outcome.0 {
             let [low, median, high] = [0.25, 0.5, 0.75].map(|part| quantile(samples, part) / base);
             println!("  {name:<44} {median:>8.3}  {low:>8.3} {high:>8.3}");
@@ -122,12 +150,20 @@ pub struct Outcome(Vec<(&'static str, Vec<f64>)>);
 
 impl Outcome {
     pub fn median(&self, name: &str) -> f64 {
-        let (_, samples) = self.0.iter().find(|(of, _)| *of == name).unwrap_or_else(|| panic!("no contender {name:?}"));
+        let (_, samples) = self
+            .0
+            .iter()
+            .find(|(of, _)| *of == name)
+            .unwrap_or_else(|| panic!("no contender {name:?}"));
         quantile(samples, 0.5)
     }
 
     pub fn target(&self, name: &str, base: &str, most: f64) {
-        target(&format!("{name} / {base}"), self.median(name) / self.median(base), most);
+        target(
+            &format!("{name} / {base}"),
+            self.median(name) / self.median(base),
+            most,
+        );
     }
 }
 

@@ -10,7 +10,10 @@ pub struct Place(PathBuf);
 
 impl Place {
     pub fn new() -> Place {
-        let place = Place(nix::unistd::mkdtemp(&std::env::temp_dir().join("bravebot-hooks-bench-XXXXXX")).unwrap());
+        let place = Place(
+            nix::unistd::mkdtemp(&std::env::temp_dir().join("bravebot-hooks-bench-XXXXXX"))
+                .unwrap(),
+        );
         mode(&place.0, 0o755);
         place
     }
@@ -36,7 +39,14 @@ impl Place {
 
     /// A program of this Rust, made as `cargo build --release` makes the command.
     pub fn rust(&self, name: &str, source: &str, flags: &[&str]) -> PathBuf {
-        let as_release = ["-Copt-level=s", "-Clto=fat", "-Ccodegen-units=1", "-Cstrip=symbols", "--edition=2024", "-"];
+        let as_release = [
+            "-Copt-level=s",
+            "-Clto=fat",
+            "-Ccodegen-units=1",
+            "-Cstrip=symbols",
+            "--edition=2024",
+            "-",
+        ];
         let compiler = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
         self.compile(name, source, &compiler, &[&as_release[..], flags].concat())
     }
@@ -44,9 +54,20 @@ impl Place {
     fn compile(&self, name: &str, source: &str, compiler: &str, flags: &[&str]) -> PathBuf {
         let program = self.0.join(name);
         let mut command = Command::new(compiler);
-        command.args(flags).arg("-o").arg(&program).stdin(Stdio::piped());
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{compiler} is needed: {error}"));
-        child.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+        command
+            .args(flags)
+            .arg("-o")
+            .arg(&program)
+            .stdin(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{compiler} is needed: {error}"));
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(source.as_bytes())
+            .unwrap();
         assert!(child.wait().unwrap().success(), "{command:?}");
         program
     }
@@ -70,7 +91,18 @@ fn mode(path: &Path, mode: u32) {
 
 /// An environment of usual size: HOME, PATH and forty more.
 pub fn environment(home: &Path) -> Vec<(String, String)> {
-    let more = (0..40).map(|number| (format!("VARIABLE_{number:02}"), "a value of the usual length".to_owned()));
+    let more = (0..40).map(|number| {
+        (
+            format!("VARIABLE_{number:02}"),
+            "a value of the usual length".to_owned(),
+        )
+    });
     let home = home.to_str().unwrap().to_owned();
-    [("HOME".to_owned(), home), ("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into_iter().chain(more).collect()
+    [
+        ("HOME".to_owned(), home),
+        ("PATH".to_owned(), "/usr/bin:/bin".to_owned()),
+    ]
+    .into_iter()
+    .chain(more)
+    .collect()
 }

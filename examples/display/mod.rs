@@ -14,7 +14,10 @@ pub(crate) struct Display {
 
 impl Display {
     pub(crate) fn of_turn_in(directory: &Path) -> Display {
-        Display { log: TurnLog::of_turn_in(directory), log_failed: Once::new() }
+        Display {
+            log: TurnLog::of_turn_in(directory),
+            log_failed: Once::new(),
+        }
     }
 }
 
@@ -22,14 +25,17 @@ impl Reporter for Display {
     fn report(&self, report: &Report) {
         write(&format!("agent: {report}\n"));
         if let Err(report) = self.log.add(report) {
-            self.log_failed.call_once(|| write(&format!("agent: {report}\n")));
+            self.log_failed
+                .call_once(|| write(&format!("agent: {report}\n")));
         }
     }
 
     fn progress(&self, progress: Progress<'_>) {
         if std::io::stderr().is_terminal() {
             match progress {
-                Progress::Started { moment, program } => write(&format!("\r\x1b[K{moment}: {program} is running")),
+                Progress::Started { moment, program } => {
+                    write(&format!("\r\x1b[K{moment}: {program} is running"))
+                }
                 Progress::Over => write("\r\x1b[K"),
             }
         }

@@ -60,15 +60,23 @@ impl Request {
     pub(crate) fn of(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, WrongUsage> {
         let wrong = |text: String| WrongUsage { status: 1, text };
         let Some(first) = arguments.next() else {
-            return Err(wrong("expected fire, turn or check; see bravebot-hooks --help".to_owned()));
+            return Err(wrong(
+                "expected fire, turn or check; see bravebot-hooks --help".to_owned(),
+            ));
         };
         match first.as_bytes() {
             b"--help" | b"-h" => Ok(Request::Help(Topic::Program)),
             b"--version" | b"-V" => Ok(Request::Version),
             b"fire" => fire(arguments).map_err(wrong),
             b"check" => check(arguments).map_err(wrong),
-            b"turn" => turn(arguments).map_err(|text| WrongUsage { status: LAUNCHER_FAILED, text }),
-            _ => Err(wrong(format!("unknown subcommand {}; there are fire, turn and check", shown(&first)))),
+            b"turn" => turn(arguments).map_err(|text| WrongUsage {
+                status: LAUNCHER_FAILED,
+                text,
+            }),
+            _ => Err(wrong(format!(
+                "unknown subcommand {}; there are fire, turn and check",
+                shown(&first)
+            ))),
         }
     }
 }
@@ -92,20 +100,32 @@ fn fire(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String
                 })?);
             }
             // Codex's notify appends what happened there.
-            Argument::Word(word) if payload.is_none() && word.as_bytes().starts_with(b"{") => payload = Some(word),
+            Argument::Word(word) if payload.is_none() && word.as_bytes().starts_with(b"{") => {
+                payload = Some(word)
+            }
             Argument::Word(word) => return Err(format!("one argument too many: {}", shown(&word))),
         }
     }
     let moment = moment.ok_or("expected a moment: turn-started, tool-finished or turn-finished")?;
     match &tool {
-        Some(_) if moment != Moment::ToolFinished => Err("--tool goes with tool-finished alone".to_owned()),
+        Some(_) if moment != Moment::ToolFinished => {
+            Err("--tool goes with tool-finished alone".to_owned())
+        }
         Some(name) if name.is_empty() => Err("--tool needs a name that is not empty".to_owned()),
-        _ => Ok(Request::Fire(Fire { moment, tool, detach, common })),
+        _ => Ok(Request::Fire(Fire {
+            moment,
+            tool,
+            detach,
+            common,
+        })),
     }
 }
 
 fn check(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String> {
-    let mut request = CheckRequest { json: false, common: Common::default() };
+    let mut request = CheckRequest {
+        json: false,
+        common: Common::default(),
+    };
     while let Some(argument) = arguments.next() {
         match Argument::of(argument) {
             Argument::Flag(name, value) => match name.as_bytes() {
@@ -137,7 +157,10 @@ fn turn(mut arguments: impl Iterator<Item = OsString>) -> Result<Request, String
                 _ => common.take(&name, value, &mut arguments)?,
             },
             Argument::Word(word) => {
-                return Err(format!("expected -- before COMMAND, found {}", shown(&word)));
+                return Err(format!(
+                    "expected -- before COMMAND, found {}",
+                    shown(&word)
+                ));
             }
         }
     }
@@ -178,11 +201,18 @@ impl Common {
             b"withhold" => {
                 let name = value_of("--withhold", value, rest)?;
                 if name.is_empty() || name.as_bytes().contains(&b'=') {
-                    return Err("--withhold needs the name of a variable, without a value".to_owned());
+                    return Err(
+                        "--withhold needs the name of a variable, without a value".to_owned()
+                    );
                 }
                 self.withhold.push(name);
             }
-            _ => return Err(format!("unknown flag {}", shown(&[OsStr::new("--"), name].join(OsStr::new(""))))),
+            _ => {
+                return Err(format!(
+                    "unknown flag {}",
+                    shown(&[OsStr::new("--"), name].join(OsStr::new("")))
+                ));
+            }
         }
         Ok(())
     }
@@ -198,7 +228,9 @@ impl Argument {
     fn of(argument: OsString) -> Argument {
         let bytes = argument.as_bytes();
         if let Some(flag) = bytes.strip_prefix(b"--") {
-            let mut parts = flag.splitn(2, |byte| *byte == b'=').map(|part| OsString::from_vec(part.to_vec()));
+            let mut parts = flag
+                .splitn(2, |byte| *byte == b'=')
+                .map(|part| OsString::from_vec(part.to_vec()));
             Argument::Flag(parts.next().unwrap_or_default(), parts.next())
         } else if bytes.len() > 1 && bytes[0] == b'-' {
             Argument::Flag(OsString::from_vec(bytes[1..].to_vec()), None)
@@ -213,12 +245,18 @@ fn value_of(
     value: Option<OsString>,
     rest: &mut impl Iterator<Item = OsString>,
 ) -> Result<OsString, String> {
-    value.or_else(|| rest.next()).ok_or_else(|| format!("{flag} needs a value"))
+    value
+        .or_else(|| rest.next())
+        .ok_or_else(|| format!("{flag} needs a value"))
 }
 
 /// Of a flag that is either there or not.
 fn no_value(flag: &str, value: Option<OsString>) -> Result<bool, String> {
-    if value.is_none() { Ok(true) } else { Err(format!("{flag} takes no value")) }
+    if value.is_none() {
+        Ok(true)
+    } else {
+        Err(format!("{flag} takes no value"))
+    }
 }
 
 /// An argument for people.

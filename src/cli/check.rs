@@ -20,8 +20,15 @@ const DEFAULT_COLUMNS: usize = 80;
 
 /// Writes to standard output; 0 where all is in force or there is no file, else 1.
 pub(crate) fn run(request: &CheckRequest) -> i32 {
-    let check = Check::of(&request.common.directory_by_name(), &request.common.withhold);
-    let text = if request.json { json(&check) } else { text(&check, Style::of_standard_output()) };
+    let check = Check::of(
+        &request.common.directory_by_name(),
+        &request.common.withhold,
+    );
+    let text = if request.json {
+        json(&check)
+    } else {
+        text(&check, Style::of_standard_output())
+    };
     let mut out = stdout().lock();
     let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     i32::from(!check.problems.is_empty())
@@ -34,7 +41,10 @@ fn json(check: &Check) -> String {
     let finding = |finding: &Finding| {
         object(&[
             ("line", or_null(finding.place.map(|place| number(place.0)))),
-            ("column", or_null(finding.place.map(|place| number(place.1)))),
+            (
+                "column",
+                or_null(finding.place.map(|place| number(place.1))),
+            ),
             ("message", string(&finding.message)),
         ])
     };
@@ -43,13 +53,21 @@ fn json(check: &Check) -> String {
             ("line", number(entry.line)),
             ("column", number(entry.column)),
             ("in_force", entry.in_force.to_string()),
-            ("moment", or_null(entry.moment.map(|moment| string(moment.name())))),
+            (
+                "moment",
+                or_null(entry.moment.map(|moment| string(moment.name()))),
+            ),
             ("tool", or_null(entry.tool.as_ref().map(string))),
             ("program", or_null(entry.program.as_ref().map(string))),
             ("found", or_null(entry.found.as_deref().map(path))),
         ])
     };
-    let last = |last: &LastReport| object(&[("time", string(&last.written)), ("message", string(&last.message))]);
+    let last = |last: &LastReport| {
+        object(&[
+            ("time", string(&last.written)),
+            ("message", string(&last.message)),
+        ])
+    };
     let log = |log: &Summary| {
         object(&[
             ("path", path(&log.path)),
@@ -71,7 +89,10 @@ fn json(check: &Check) -> String {
 }
 
 fn object(members: &[(&str, String)]) -> String {
-    let members: Vec<String> = members.iter().map(|(key, value)| format!("{}: {value}", string(key))).collect();
+    let members: Vec<String> = members
+        .iter()
+        .map(|(key, value)| format!("{}: {value}", string(key)))
+        .collect();
     format!("{{{}}}", members.join(", "))
 }
 
@@ -106,7 +127,11 @@ impl Style {
 
     /// `text` in a color of SGR (ECMA-48), where that is wanted.
     fn paint(self, color: u8, text: &str) -> String {
-        if self.in_color { format!("\x1b[{color}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.in_color {
+            format!("\x1b[{color}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 }
 
@@ -129,7 +154,11 @@ fn text(check: &Check, style: Style) -> String {
             if check.exists {
                 let in_force = check.entries.iter().filter(|entry| entry.in_force).count();
                 let all = check.entries.len();
-                let _ = writeln!(out, "{}: {in_force} of {all} entries in force", style.paint(BOLD, &file));
+                let _ = writeln!(
+                    out,
+                    "{}: {in_force} of {all} entries in force",
+                    style.paint(BOLD, &file)
+                );
                 entries(&mut out, check, style);
             } else {
                 no_file(&mut out, &file);
@@ -156,8 +185,16 @@ fn text(check: &Check, style: Style) -> String {
                     .time
                     .and_then(|time| time.elapsed().ok())
                     .map_or_else(String::new, |ago| format!("{}: ", age(ago)));
-                let reports = if log.reports == 1 { "report" } else { "reports" };
-                writeln!(out, "{} {reports}\n  the last: {ago}{}", log.reports, last.message)
+                let reports = if log.reports == 1 {
+                    "report"
+                } else {
+                    "reports"
+                };
+                writeln!(
+                    out,
+                    "{} {reports}\n  the last: {ago}{}",
+                    log.reports, last.message
+                )
             }
         };
     }
@@ -169,8 +206,10 @@ fn entries(out: &mut String, check: &Check, style: Style) {
     const HEAD: [&str; 6] = ["line", "in force", "moment", "tool", "program", "found"];
     let cells = |entry: &CheckedEntry| {
         let shown = |text: Option<&str>| text.map(escaped);
-        let found =
-            entry.found.as_ref().map(|found| escaped(std::os::unix::ffi::OsStrExt::as_bytes(found.as_os_str())));
+        let found = entry
+            .found
+            .as_ref()
+            .map(|found| escaped(std::os::unix::ffi::OsStrExt::as_bytes(found.as_os_str())));
         let missing = if entry.in_force { "not found" } else { "-" };
         [
             entry.line.to_string(),
@@ -187,13 +226,27 @@ fn entries(out: &mut String, check: &Check, style: Style) {
     }
     let width = |text: &str| text.chars().count();
     let widths: Vec<usize> = (0..6)
-        .map(|column| rows.iter().map(|row| width(&row[column])).chain([width(HEAD[column])]).max().unwrap_or(0))
+        .map(|column| {
+            rows.iter()
+                .map(|row| width(&row[column]))
+                .chain([width(HEAD[column])])
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     out.push('\n');
     if widths.iter().sum::<usize>() + 2 * widths.len() > style.columns {
         for row in &rows {
-            let (color, state) = if row[1] == "yes" { (BOLD, "in force") } else { (RED, "not in force") };
-            let _ = writeln!(out, "  {}", style.paint(color, &format!("line {}: {state}", row[0])));
+            let (color, state) = if row[1] == "yes" {
+                (BOLD, "in force")
+            } else {
+                (RED, "not in force")
+            };
+            let _ = writeln!(
+                out,
+                "  {}",
+                style.paint(color, &format!("line {}: {state}", row[0]))
+            );
             for (name, cell) in HEAD.iter().zip(row).skip(2) {
                 let _ = writeln!(out, "    {name:8} {cell}");
             }
@@ -201,14 +254,24 @@ fn entries(out: &mut String, check: &Check, style: Style) {
         return;
     }
     let line = |cells: [&str; 6]| {
-        let padded =
-            cells.iter().zip(&widths).map(|(cell, wide)| format!("  {cell}{}", " ".repeat(wide - width(cell))));
+        let padded = cells
+            .iter()
+            .zip(&widths)
+            .map(|(cell, wide)| format!("  {cell}{}", " ".repeat(wide - width(cell))));
         padded.collect::<String>().trim_end().to_owned()
     };
     let _ = writeln!(out, "{}", style.paint(BOLD, &line(HEAD)));
     for row in &rows {
         let text = line(row.each_ref().map(String::as_str));
-        let _ = writeln!(out, "{}", if row[1] == "yes" { text } else { style.paint(RED, &text) });
+        let _ = writeln!(
+            out,
+            "{}",
+            if row[1] == "yes" {
+                text
+            } else {
+                style.paint(RED, &text)
+            }
+        );
     }
 }
 

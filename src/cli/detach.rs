@@ -27,14 +27,25 @@ pub(crate) fn close_what_is_not_ours() {
 /// Goes on in a second process. The first returns when the other is out of reach of what is sent to its process group and
 /// holds none of its streams; blocks for so long, which is five system calls of the other. An error is the first's to tell.
 pub(crate) fn detach() -> Result<Side, Errno> {
-    let null = above_standard_streams(open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty())?)?;
+    let null = above_standard_streams(open(
+        "/dev/null",
+        OFlag::O_RDWR | OFlag::O_CLOEXEC,
+        Mode::empty(),
+    )?)?;
     let (outcome, tell) = pipe2(OFlag::O_CLOEXEC)?;
-    let (outcome, tell) = (above_standard_streams(outcome)?, above_standard_streams(tell)?);
+    let (outcome, tell) = (
+        above_standard_streams(outcome)?,
+        above_standard_streams(tell)?,
+    );
     if sys::fork()? == 0 {
         let left = leave(&null);
         // An error has a number of one byte.
         let _ = write(tell, &[left.err().map_or(0, |error| error as u8)]);
-        return Ok(if left.is_ok() { Side::Detached } else { Side::Caller });
+        return Ok(if left.is_ok() {
+            Side::Detached
+        } else {
+            Side::Caller
+        });
     }
     drop(tell);
     let mut error = [0];

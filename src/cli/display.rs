@@ -42,7 +42,8 @@ enum To {
 impl Display {
     /// Without a status line.
     pub(crate) fn of_standard_error() -> Display {
-        let kind = fstat(stderr()).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT);
+        let kind =
+            fstat(stderr()).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT);
         let to = match kind {
             Err(_) => To::Nowhere,
             Ok(SFlag::S_IFSOCK) => To::Socket,
@@ -50,7 +51,10 @@ impl Display {
             Ok(_) if stderr().is_terminal() => To::Terminal(open_again()),
             Ok(_) => To::File,
         };
-        Display { to: Arc::new(to), status: None }
+        Display {
+            to: Arc::new(to),
+            status: None,
+        }
     }
 
     /// Without a descriptor of its own: once standard error is another file, nothing goes to the one that it was.
@@ -62,12 +66,16 @@ impl Display {
             To::Terminal(_) => To::Terminal(None),
             To::File => To::File,
         };
-        Display { to: Arc::new(to), status: None }
+        Display {
+            to: Arc::new(to),
+            status: None,
+        }
     }
 
     /// With one, where standard error is a terminal that can take a line back.
     pub(crate) fn with_status_line(mut self) -> Display {
-        let can_erase = std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
+        let can_erase =
+            std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
         if can_erase && matches!(*self.to, To::Terminal(_)) {
             self.status = Some(Status::default());
         }
@@ -104,7 +112,11 @@ impl To {
         let descriptor = match self {
             To::Nowhere => return,
             To::Socket => {
-                let _ = send(own.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL);
+                let _ = send(
+                    own.as_raw_fd(),
+                    bytes,
+                    MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
+                );
                 return;
             }
             To::Pipe(Some(again)) | To::Terminal(Some(again)) => again.as_fd(),
@@ -127,12 +139,22 @@ impl To {
 fn splice_whole(bytes: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
     let (from, own) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
     let written = write(&own, bytes)?;
-    splice(from, None, to, None, written, SpliceFFlags::SPLICE_F_NONBLOCK).map(drop)
+    splice(
+        from,
+        None,
+        to,
+        None,
+        written,
+        SpliceFFlags::SPLICE_F_NONBLOCK,
+    )
+    .map(drop)
 }
 
 fn open_again() -> Option<OwnedFd> {
     let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    open("/proc/self/fd/2", flags, Mode::empty()).and_then(above_standard_streams).ok()
+    open("/proc/self/fd/2", flags, Mode::empty())
+        .and_then(above_standard_streams)
+        .ok()
 }
 
 /// A thread that waits beside the hook, made when the first one starts.
@@ -188,6 +210,9 @@ fn draw(shared: &(Mutex<Shown>, Condvar), to: &To) {
             }
             _ => Duration::MAX,
         };
-        shown = changed.wait_timeout(shown, wait).unwrap_or_else(PoisonError::into_inner).0;
+        shown = changed
+            .wait_timeout(shown, wait)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
     }
 }

@@ -27,7 +27,9 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
     let event = match request.moment {
         Moment::TurnStarted => Event::TurnStarted,
         // A name that is not UTF-8 is none that the file could hold.
-        Moment::ToolFinished => Event::ToolFinished(request.tool.as_ref().and_then(|tool| tool.to_str())),
+        Moment::ToolFinished => {
+            Event::ToolFinished(request.tool.as_ref().and_then(|tool| tool.to_str()))
+        }
         Moment::TurnFinished => Event::TurnFinished,
     };
     if !launcher.has_hook_for(event) {
@@ -35,7 +37,10 @@ pub(crate) fn run(request: Fire, display: Display) -> i32 {
     }
     let watch = Watch::new(&launcher, &host, request.common.directory());
     let failed = |step: &str, error: Errno| {
-        host.report(&Report::no_hook_fired(format_args!("cannot {step}: {}", error.desc())));
+        host.report(&Report::no_hook_fired(format_args!(
+            "cannot {step}: {}",
+            error.desc()
+        )));
         0
     };
     if request.detach {

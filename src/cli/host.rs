@@ -19,12 +19,20 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(display: Display, directory: &Path) -> Host {
         let log = TurnLog::of_turn_in(directory);
-        Host { display, log, log_failed: AtomicBool::new(false), is_quiet: false }
+        Host {
+            display,
+            log,
+            log_failed: AtomicBool::new(false),
+            is_quiet: false,
+        }
     }
 
     /// Says on the display only what the log does not take.
     pub(crate) fn quiet(self) -> Host {
-        Host { is_quiet: true, ..self }
+        Host {
+            is_quiet: true,
+            ..self
+        }
     }
 
     /// Says now, once, what would keep a later report from the log.
@@ -63,7 +71,8 @@ impl Reporter for Host {
     fn progress(&self, progress: Progress<'_>) {
         match progress {
             Progress::Started { moment, program } => {
-                self.display.started(format!("{moment} hook \"{program}\" is running"));
+                self.display
+                    .started(format!("{moment} hook \"{program}\" is running"));
             }
             Progress::Over => self.display.over(),
         }

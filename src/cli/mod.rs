@@ -29,7 +29,9 @@ pub(crate) fn main() -> i32 {
         Ok(Request::Version) => help::show_version(),
         Ok(Request::Check(request)) => catch_unwind(|| check::run(&request)).unwrap_or(1),
         Ok(Request::Fire(request)) => catch_unwind(|| fire::run(request, display)).unwrap_or(0),
-        Ok(Request::Turn(request)) => catch_unwind(|| turn::run(request, display, &mask)).unwrap_or(LAUNCHER_FAILED),
+        Ok(Request::Turn(request)) => {
+            catch_unwind(|| turn::run(request, display, &mask)).unwrap_or(LAUNCHER_FAILED)
+        }
         Err(WrongUsage { status, text }) => {
             display.line(&format!("wrong usage: {text}"));
             status

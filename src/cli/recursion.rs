@@ -40,12 +40,16 @@ impl Drop for Mark {
 /// Whether an ancestor is a hook: it leads its session, and its parent is this program and marked.
 pub(crate) fn is_inside_a_hook() -> bool {
     let own = fs::metadata("/proc/self/exe");
-    let Ok(own_session) = getsid(None) else { return false };
+    let Ok(own_session) = getsid(None) else {
+        return false;
+    };
     let mut session = own_session.as_raw();
     for _ in 0..MOST_SESSIONS {
-        let Some((parent, _)) = parent_and_session(session) else { return false };
-        let is_firing =
-            fs::read(format!("/proc/{parent}/comm")).is_ok_and(|name| name.trim_ascii_end() == FIRING.as_bytes());
+        let Some((parent, _)) = parent_and_session(session) else {
+            return false;
+        };
+        let is_firing = fs::read(format!("/proc/{parent}/comm"))
+            .is_ok_and(|name| name.trim_ascii_end() == FIRING.as_bytes());
         // Where it may not be read, as from a user namespace or of a program that is not readable, the mark counts.
         let is_this_program = || match (&own, fs::metadata(format!("/proc/{parent}/exe"))) {
             (Ok(own), Ok(exe)) => (exe.dev(), exe.ino()) == (own.dev(), own.ino()),
@@ -67,6 +71,9 @@ fn parent_and_session(pid: i32) -> Option<(i32, i32)> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in parentheses and may hold anything.
     let rest = &stat[stat.iter().rposition(|byte| *byte == b')')? + 1..];
-    let mut fields = std::str::from_utf8(rest).ok()?.split_ascii_whitespace().skip(1);
+    let mut fields = std::str::from_utf8(rest)
+        .ok()?
+        .split_ascii_whitespace()
+        .skip(1);
     Some((fields.next()?.parse().ok()?, fields.nth(1)?.parse().ok()?))
 }

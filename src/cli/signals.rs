@@ -13,7 +13,12 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 /// The signals that end a moment and are died of.
-pub(crate) const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP];
+pub(crate) const ENDING: [Signal; 4] = [
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+];
 
 /// Keeps the launcher itself from the signals that a write can bring: a closed pipe, a terminal of which it is in the
 /// background, a limit on the size of files. Each is then an error of that write.
@@ -21,7 +26,9 @@ pub(crate) const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGQUIT, Signal:
 /// Returns the mask that the launcher was started with.
 pub(crate) fn shield() -> SigSet {
     let dangers = SigSet::from_iter([Signal::SIGPIPE, Signal::SIGTTOU, Signal::SIGXFSZ]);
-    dangers.thread_swap_mask(SigmaskHow::SIG_BLOCK).unwrap_or_else(|_| SigSet::empty())
+    dangers
+        .thread_swap_mask(SigmaskHow::SIG_BLOCK)
+        .unwrap_or_else(|_| SigSet::empty())
 }
 
 /// A signal that has arrived.
@@ -38,7 +45,10 @@ pub(crate) struct Signals(SignalFd);
 impl Signals {
     /// Listens for those of `signals` that were not ignored at the start, and for all of `always`.
     pub(crate) fn listen(signals: &[Signal], always: &[Signal]) -> Result<Signals, Errno> {
-        let wanted = signals.iter().filter(|signal| !sys::is_ignored(**signal)).chain(always);
+        let wanted = signals
+            .iter()
+            .filter(|signal| !sys::is_ignored(**signal))
+            .chain(always);
         let set: SigSet = wanted.copied().collect();
         set.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
         SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map(Signals)

@@ -25,7 +25,12 @@ const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
 
 /// Passed on to COMMAND, whoever sent them.
-const PASSED_ON: [Signal; 4] = [Signal::SIGTERM, Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2];
+const PASSED_ON: [Signal; 4] = [
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
 /// Passed on when a process sent them: what the terminal sends reaches COMMAND by itself.
 const OF_THE_TERMINAL: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
 /// What ends the hooks of turn-finished; a terminal that goes away does not.
@@ -38,7 +43,10 @@ enum End {
 }
 
 pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
-    let host = Arc::new(Host::new(display.with_status_line(), &request.common.directory_by_name()));
+    let host = Arc::new(Host::new(
+        display.with_status_line(),
+        &request.common.directory_by_name(),
+    ));
     signals::hear_of_children();
     let listened = [&PASSED_ON[..], &OF_THE_TERMINAL[..]].concat();
     let signals = match Signals::listen(&listened, &[Signal::SIGCHLD, Signal::SIGCONT]) {
@@ -56,7 +64,9 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
         None => command(&request.command, mask, &signals, &host, &mut hung_up),
     };
     // What arrived until now was COMMAND's.
-    signals.received().for_each(|received| hung_up |= received.signal == Signal::SIGHUP);
+    signals
+        .received()
+        .for_each(|received| hung_up |= received.signal == Signal::SIGHUP);
     if hung_up {
         leave_the_group_of_a_lost_terminal();
     }
@@ -68,8 +78,17 @@ pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
 }
 
 /// Runs COMMAND to its end.
-fn command(words: &[OsString], mask: &SigSet, signals: &Signals, host: &Host, hung_up: &mut bool) -> End {
-    let name = words.first().map(|word| quoted(word.as_bytes())).unwrap_or_default();
+fn command(
+    words: &[OsString],
+    mask: &SigSet,
+    signals: &Signals,
+    host: &Host,
+    hung_up: &mut bool,
+) -> End {
+    let name = words
+        .first()
+        .map(|word| quoted(word.as_bytes()))
+        .unwrap_or_default();
     match start(words, mask) {
         Ok(command) => wait_for(command, signals, hung_up),
         Err(error) => {
@@ -89,17 +108,28 @@ fn environment() -> Vec<CString> {
     if let Ok(block) = std::fs::read("/proc/self/environ")
         && let Some(block) = block.strip_suffix(b"\0")
     {
-        return block.split(|byte| *byte == 0).filter_map(|entry| CString::new(entry).ok()).collect();
+        return block
+            .split(|byte| *byte == 0)
+            .filter_map(|entry| CString::new(entry).ok())
+            .collect();
     }
-    let entry = |(name, value): (OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
-    std::env::vars_os().map(entry).filter_map(|entry| CString::new(entry).ok()).collect()
+    let entry =
+        |(name, value): (OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
+    std::env::vars_os()
+        .map(entry)
+        .filter_map(|entry| CString::new(entry).ok())
+        .collect()
 }
 
 /// After a hang-up, steps out of the group that it is sent to, again by the shell and again by the kernel when the
 /// shell ends: a hook that is being started is a member of the launcher's group until it has its session, and would be killed
 /// by the next. Only where the terminal is gone, since what is left of it would stop sending Ctrl-C.
 fn leave_the_group_of_a_lost_terminal() {
-    let terminal = open("/dev/tty", OFlag::O_RDONLY | OFlag::O_NOCTTY | OFlag::O_CLOEXEC, Mode::empty());
+    let terminal = open(
+        "/dev/tty",
+        OFlag::O_RDONLY | OFlag::O_NOCTTY | OFlag::O_CLOEXEC,
+        Mode::empty(),
+    );
     if terminal.is_err() {
         // To the group of the session's leader: a group of its own is what a job has already.
         let _ = getsid(None).and_then(|leader| setpgid(Pid::from_raw(0), leader));
@@ -109,15 +139,26 @@ fn leave_the_group_of_a_lost_terminal() {
 /// Starts COMMAND in this process group, found as execvp(3) finds it. glibc's posix_spawnp hands no file to a shell
 /// (only the symbol of before 2.15 does). It leaves signals 32 and 33, its own, ignored.
 fn start(words: &[OsString], mask: &SigSet) -> Result<Pid, Errno> {
-    let words = words.iter().map(|word| CString::new(word.as_bytes())).collect::<Result<Vec<_>, _>>();
+    let words = words
+        .iter()
+        .map(|word| CString::new(word.as_bytes()))
+        .collect::<Result<Vec<_>, _>>();
     let words = words.map_err(|_| Errno::EINVAL)?;
     let environment = environment();
     let mut attributes = PosixSpawnAttr::init()?;
     attributes.set_sigmask(mask)?;
     attributes.set_sigdefault(&SigSet::from(Signal::SIGCHLD))?;
-    attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+    attributes.set_flags(
+        PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF,
+    )?;
     let program = words.first().ok_or(Errno::ENOENT)?;
-    posix_spawnp(program, &PosixSpawnFileActions::init()?, &attributes, &words, &environment)
+    posix_spawnp(
+        program,
+        &PosixSpawnFileActions::init()?,
+        &attributes,
+        &words,
+        &environment,
+    )
 }
 
 fn wait_for(command: Pid, signals: &Signals, hung_up: &mut bool) -> End {

@@ -22,7 +22,12 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     pub(crate) fn new(launcher: &'a Launcher, host: &'a Host, directory: &'a Path) -> Watch<'a> {
-        Watch { launcher, host, directory, is_inside_a_hook: OnceCell::new() }
+        Watch {
+            launcher,
+            host,
+            directory,
+            is_inside_a_hook: OnceCell::new(),
+        }
     }
 
     /// Whether a hook is about to start. Inside a hook none is, and the first call says so in one line.
@@ -40,11 +45,19 @@ impl<'a> Watch<'a> {
 
     /// Fires `event` and returns when its hooks are over; the first of `signals` that arrived and is one of `ending`, if one
     /// did, has ended them. Others that are listened for meanwhile go unheard.
-    pub(crate) fn fire(&self, event: Event<'_>, signals: &Signals, ending: &[Signal]) -> Option<Signal> {
+    pub(crate) fn fire(
+        &self,
+        event: Event<'_>,
+        signals: &Signals,
+        ending: &[Signal],
+    ) -> Option<Signal> {
         let mut ended_by = None;
         let mut hear = || {
             // Each is taken, also after the first: what is left would keep the descriptor readable.
-            for received in signals.received().filter(|received| ending.contains(&received.signal)) {
+            for received in signals
+                .received()
+                .filter(|received| ending.contains(&received.signal))
+            {
                 ended_by.get_or_insert(received.signal);
                 self.launcher.interrupt();
             }
@@ -53,7 +66,10 @@ impl<'a> Watch<'a> {
             let _mark = Mark::set();
             let listener = Listener(Some((signals.as_fd(), &mut hear)));
             // A panic inside costs the rest of the moment, and not COMMAND (SPEC 7.2, 7.3).
-            let fire = || self.launcher.fire_listening(event, self.directory, listener);
+            let fire = || {
+                self.launcher
+                    .fire_listening(event, self.directory, listener)
+            };
             let _ = catch_unwind(AssertUnwindSafe(fire));
         }
         hear();

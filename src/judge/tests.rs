@@ -49,14 +49,30 @@ fn each_input(
     let users: [(u32, &[u32]); 2] = [(0, &[0, STRANGERS[0]]), (USER, &[0, USER, STRANGERS[0]])];
     for kind in Kind::ALL {
         for (user, owners) in users {
-            for (mode, &owner) in directory_modes.clone().flat_map(|mode| owners.iter().map(move |owner| (mode, owner)))
+            for (mode, &owner) in directory_modes
+                .clone()
+                .flat_map(|mode| owners.iter().map(move |owner| (mode, owner)))
             {
-                let directory = Facts { owner, mode: Kind::Directory.bits() | mode, links: 2, user };
+                let directory = Facts {
+                    owner,
+                    mode: Kind::Directory.bits() | mode,
+                    links: 2,
+                    user,
+                };
                 for mode in modes.clone() {
                     for &owner in owners {
                         // Directories have no other name.
                         for links in 1..=if kind == Kind::Directory { 1 } else { 2 } {
-                            each(kind, &Facts { owner, mode: kind.bits() | mode, links, user }, &directory);
+                            each(
+                                kind,
+                                &Facts {
+                                    owner,
+                                    mode: kind.bits() | mode,
+                                    links,
+                                    user,
+                                },
+                                &directory,
+                            );
                             count += 1;
                         }
                     }
@@ -75,24 +91,48 @@ fn modes_of(bits: u32) -> impl Iterator<Item = u32> + Clone {
 /// Read, the owner's bits, setuid and setgid: the inputs of the other tests leave them out of the directory's mode.
 #[test]
 fn no_other_bit_of_a_mode_changes_the_verdict() {
-    let without = |facts: &Facts, bits: u32| Facts { mode: facts.mode & (bits | !0o7777), ..*facts };
+    let without = |facts: &Facts, bits: u32| Facts {
+        mode: facts.mode & (bits | !0o7777),
+        ..*facts
+    };
     // A fault quotes the mode.
     let plain = |verdict: Result<(), Fault>| match verdict {
         Err(Fault::Writable { owner, .. }) => Err(Fault::Writable { owner, mode: 0 }),
         verdict => verdict,
     };
-    let mut count = each_input(modes_of(ENTRY_BITS), 0..=0o7777, |kind, entry, directory| {
-        let expected = plain(kind.judge(entry, &without(directory, DIRECTORY_BITS)));
-        assert_eq!(plain(kind.judge(entry, directory)), expected, "{kind:?} {entry:?} {directory:?}");
-    });
+    let mut count = each_input(
+        modes_of(ENTRY_BITS),
+        0..=0o7777,
+        |kind, entry, directory| {
+            let expected = plain(kind.judge(entry, &without(directory, DIRECTORY_BITS)));
+            assert_eq!(
+                plain(kind.judge(entry, directory)),
+                expected,
+                "{kind:?} {entry:?} {directory:?}"
+            );
+        },
+    );
     // Every mode of a file with every mode of its directory, where the owner does not decide.
     for mode in 0..=0o7777 {
-        let file = Facts { owner: USER, mode: Kind::File.bits() | mode, links: 1, user: USER };
+        let file = Facts {
+            owner: USER,
+            mode: Kind::File.bits() | mode,
+            links: 1,
+            user: USER,
+        };
         let bare = without(&file, ENTRY_BITS);
         for mode in 0..=0o7777 {
-            let directory = Facts { owner: USER, mode: Kind::Directory.bits() | mode, links: 2, user: USER };
+            let directory = Facts {
+                owner: USER,
+                mode: Kind::Directory.bits() | mode,
+                links: 2,
+                user: USER,
+            };
             let expected = judge_file(&bare, &without(&directory, DIRECTORY_BITS)).is_ok();
-            assert!(judge_file(&file, &directory).is_ok() == expected, "{file:?} {directory:?}");
+            assert!(
+                judge_file(&file, &directory).is_ok() == expected,
+                "{file:?} {directory:?}"
+            );
             count += 1;
         }
     }
@@ -104,7 +144,8 @@ fn letter(kind: Kind, entry: &Facts, directory: &Facts) -> Result<(), Fault> {
     const WRITE: [u32; 4] = [2, 3, 6, 7];
     const SEARCH: [u32; 4] = [1, 3, 5, 7];
     let digits = |facts: &Facts| [9, 6, 3, 0].map(|shift| facts.mode >> shift & 7);
-    let ([special, _, group, others], [_, _, directory_group, directory_others]) = (digits(entry), digits(directory));
+    let ([special, _, group, others], [_, _, directory_group, directory_others]) =
+        (digits(entry), digits(directory));
     let is_ours = [0, entry.user].contains(&entry.owner);
     let is_writable = WRITE.contains(&group) || WRITE.contains(&others);
     let is_sticky = special % 2 == 1;
@@ -120,9 +161,10 @@ fn letter(kind: Kind, entry: &Facts, directory: &Facts) -> Result<(), Fault> {
         // "still passes when its link count is 1 and the directory it lies in gives neither group nor others the search bit"
         (Kind::File, true) if is_writable && links == 1 && is_closed => Ok(()),
         // "neither the other-write nor the group-write bit"
-        (Kind::File | Kind::Directory, true) if is_writable => {
-            Err(Fault::Writable { owner, mode: entry.mode % 0o10000 })
-        }
+        (Kind::File | Kind::Directory, true) if is_writable => Err(Fault::Writable {
+            owner,
+            mode: entry.mode % 0o10000,
+        }),
         // "when somebody other than root or this user could have chosen its bytes": by a link of theirs to a file of yours.
         _ if links == 2 && is_shared => Err(Fault::HardLinks),
         _ => Ok(()),
@@ -133,11 +175,19 @@ fn letter(kind: Kind, entry: &Facts, directory: &Facts) -> Result<(), Fault> {
 #[test]
 fn every_verdict_is_that_of_the_letter() {
     let mut passed = 0_u64;
-    let count = each_input(0..=0o7777, modes_of(DIRECTORY_BITS), |kind, entry, directory| {
-        let verdict = kind.judge(entry, directory);
-        passed += u64::from(verdict.is_ok());
-        assert_eq!(verdict, letter(kind, entry, directory), "{kind:?} {entry:?} {directory:?}");
-    });
+    let count = each_input(
+        0..=0o7777,
+        modes_of(DIRECTORY_BITS),
+        |kind, entry, directory| {
+            let verdict = kind.judge(entry, directory);
+            passed += u64::from(verdict.is_ok());
+            assert_eq!(
+                verdict,
+                letter(kind, entry, directory),
+                "{kind:?} {entry:?} {directory:?}"
+            );
+        },
+    );
     assert_eq!((count, passed), (8_519_680, 2_490_368));
 }
 
@@ -168,15 +218,20 @@ impl Stranger {
 
     /// path_resolution(7): the first class that fits decides, and no other. An owner gives itself what it lacks.
     fn may(&self, wanted: u32, what: &Facts, is_in_group: bool) -> bool {
-        let class = if is_in_group { what.mode >> 3 } else { what.mode };
+        let class = if is_in_group {
+            what.mode >> 3
+        } else {
+            what.mode
+        };
         self.id == what.owner || class & wanted == wanted
     }
 
     fn power(&self, kind: Kind, entry: &Facts, directory: &Facts) -> Power {
         const SEARCH: u32 = 1;
         const WRITE: u32 = 2;
-        let may_replace =
-            |owner: u32, directory: &Facts| directory.mode & 0o1000 == 0 || [owner, directory.owner].contains(&self.id);
+        let may_replace = |owner: u32, directory: &Facts| {
+            directory.mode & 0o1000 == 0 || [owner, directory.owner].contains(&self.id)
+        };
         let searches = self.may(SEARCH, directory, self.is_in_directorys_group);
         let makes_names = self.may(SEARCH | WRITE, directory, self.is_in_directorys_group);
         // Wherever it is, they reach it there. A directory has none.
@@ -188,7 +243,8 @@ impl Stranger {
                 Kind::Link => false,
                 // Replaces what this user has there.
                 Kind::Directory => {
-                    self.may(SEARCH | WRITE, entry, self.is_in_entrys_group) && may_replace(entry.user, entry)
+                    self.may(SEARCH | WRITE, entry, self.is_in_entrys_group)
+                        && may_replace(entry.user, entry)
                 }
             };
         let replaces = makes_names && may_replace(entry.owner, directory);
@@ -205,7 +261,9 @@ impl Stranger {
 
 /// Why the rule refuses what nobody else could have chosen, so far as the model goes.
 fn why_needless(kind: Kind, entry: &Facts, directory: &Facts, fault: Fault) -> Option<usize> {
-    let is_half = |what: &Facts| what.mode & 0o022 != 0 && what.mode & 0o003 != 0o003 && what.mode & 0o030 != 0o030;
+    let is_half = |what: &Facts| {
+        what.mode & 0o022 != 0 && what.mode & 0o003 != 0o003 && what.mode & 0o030 != 0o030
+    };
     let is_closed = directory.mode & 0o011 == 0 && (kind == Kind::Directory || entry.links == 1);
     let reasons = [
         // Write is of no use without search to one and the same class; the rule looks at write alone.
@@ -224,27 +282,44 @@ fn why_needless(kind: Kind, entry: &Facts, directory: &Facts, fault: Fault) -> O
 #[test]
 fn nobody_else_chooses_the_bytes_of_what_passes() {
     let (mut safe, mut moved, mut chosen, mut needless) = (0, 0, 0, [0; 3]);
-    let count = each_input(0..=0o7777, modes_of(DIRECTORY_BITS), |kind, entry, directory| {
-        let mut power = Power::Nothing;
-        for stranger in Stranger::all() {
-            power = power.max(stranger.power(kind, entry, directory));
-            if power == Power::Chooses {
-                break;
+    let count = each_input(
+        0..=0o7777,
+        modes_of(DIRECTORY_BITS),
+        |kind, entry, directory| {
+            let mut power = Power::Nothing;
+            for stranger in Stranger::all() {
+                power = power.max(stranger.power(kind, entry, directory));
+                if power == Power::Chooses {
+                    break;
+                }
             }
-        }
-        match (judge_directory(directory).and_then(|()| kind.judge(entry, directory)), power) {
-            (Ok(()), Power::Nothing) => safe += 1,
-            (Ok(()), Power::Moves) if directory.mode & 0o1000 != 0 => moved += 1,
-            (Err(_), Power::Chooses) => chosen += 1,
-            (Err(fault), _) => match why_needless(kind, entry, directory, fault) {
-                Some(reason) => needless[reason] += 1,
-                None => panic!("refused without a reason: {fault:?} {kind:?} {entry:?} {directory:?}"),
-            },
-            (verdict, power) => panic!("{verdict:?} but {power:?}: {kind:?} {entry:?} {directory:?}"),
-        }
-    });
+            match (
+                judge_directory(directory).and_then(|()| kind.judge(entry, directory)),
+                power,
+            ) {
+                (Ok(()), Power::Nothing) => safe += 1,
+                (Ok(()), Power::Moves) if directory.mode & 0o1000 != 0 => moved += 1,
+                (Err(_), Power::Chooses) => chosen += 1,
+                (Err(fault), _) => match why_needless(kind, entry, directory, fault) {
+                    Some(reason) => needless[reason] += 1,
+                    None => panic!(
+                        "refused without a reason: {fault:?} {kind:?} {entry:?} {directory:?}"
+                    ),
+                },
+                (verdict, power) => {
+                    panic!("{verdict:?} but {power:?}: {kind:?} {entry:?} {directory:?}")
+                }
+            }
+        },
+    );
     assert_eq!(
         (count, safe, moved, chosen, needless),
-        (8_519_680, 780_800, 268_800, 6_221_184, [1_001_856, 196_608, 50_432])
+        (
+            8_519_680,
+            780_800,
+            268_800,
+            6_221_184,
+            [1_001_856, 196_608, 50_432]
+        )
     );
 }

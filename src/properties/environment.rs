@@ -11,7 +11,12 @@ use crate::withheld::WITHHELD;
 pub fn environment_of(block: &[u8], also: &[u8]) {
     // As the standard library takes the array apart: the first character is never the sign, so that "=A=b" is "=A".
     let pairs = entries(block).filter_map(|entry| {
-        let sign = entry.iter().enumerate().skip(1).find(|(_, byte)| **byte == b'=')?.0;
+        let sign = entry
+            .iter()
+            .enumerate()
+            .skip(1)
+            .find(|(_, byte)| **byte == b'=')?
+            .0;
         Some((os(&entry[..sign]), os(&entry[sign + 1..])))
     });
     let also: Vec<OsString> = entries(also).map(os).collect();
@@ -21,12 +26,29 @@ pub fn environment_of(block: &[u8], also: &[u8]) {
 /// That `environment` is what is to become of `block`.
 pub(super) fn is_as_expected(environment: &Environment, block: &[u8], also: &[OsString]) {
     let expected = expected(block, also);
-    let shown = |entries: &[Vec<u8>]| entries.iter().map(|entry| entry.escape_ascii().to_string()).collect::<Vec<_>>();
-    let found: Vec<Vec<u8>> = environment.block().iter().map(|entry| entry.to_bytes().to_vec()).collect();
-    assert_eq!(shown(&found), shown(&expected), "of {}", block.escape_ascii());
+    let shown = |entries: &[Vec<u8>]| {
+        entries
+            .iter()
+            .map(|entry| entry.escape_ascii().to_string())
+            .collect::<Vec<_>>()
+    };
+    let found: Vec<Vec<u8>> = environment
+        .block()
+        .iter()
+        .map(|entry| entry.to_bytes().to_vec())
+        .collect();
+    assert_eq!(
+        shown(&found),
+        shown(&expected),
+        "of {}",
+        block.escape_ascii()
+    );
     for name in ["PATH", "HOME", "PWD", "A", "ANTHROPIC_API_KEY"] {
         let start = format!("{name}=");
-        let value = expected.iter().find_map(|entry| entry.strip_prefix(start.as_bytes())).map(OsStr::from_bytes);
+        let value = expected
+            .iter()
+            .find_map(|entry| entry.strip_prefix(start.as_bytes()))
+            .map(OsStr::from_bytes);
         assert_eq!(environment.value(name), value, "{name}");
     }
 }
@@ -42,7 +64,9 @@ fn expected(block: &[u8], also: &[OsString]) -> Vec<Vec<u8>> {
     for entry in entries(block).filter(|entry| entry.len() > 1) {
         let (first, rest) = entry.split_at(1);
         let mut parts = rest.splitn(2, |byte| *byte == b'=');
-        let (Some(rest), Some(_)) = (parts.next(), parts.next()) else { continue };
+        let (Some(rest), Some(_)) = (parts.next(), parts.next()) else {
+            continue;
+        };
         let name = [first, rest].concat();
         let start = [&*name, b"="].concat();
         let is_to_go = name == b"PWD"

@@ -19,7 +19,11 @@ pub fn escaped_of(bytes: &[u8]) {
     };
     let back = unescaped(kept);
     assert!(
-        if is_cut { back.len() < bytes.len() && bytes.starts_with(&back) } else { back == bytes },
+        if is_cut {
+            back.len() < bytes.len() && bytes.starts_with(&back)
+        } else {
+            back == bytes
+        },
         "{}",
         bytes.escape_ascii()
     );
@@ -42,9 +46,15 @@ fn unescaped(text: &str) -> Vec<u8> {
             "r" => (vec![b'\r'], after),
             "n" => (vec![b'\n'], after),
             "\"" | "\\" => (kind.into(), after),
-            "x" => (vec![u8::from_str_radix(&after[..2], 16).expect(text)], &after[2..]),
+            "x" => (
+                vec![u8::from_str_radix(&after[..2], 16).expect(text)],
+                &after[2..],
+            ),
             "u" => {
-                let (digits, after) = after.strip_prefix('{').and_then(|after| after.split_once('}')).expect(text);
+                let (digits, after) = after
+                    .strip_prefix('{')
+                    .and_then(|after| after.split_once('}'))
+                    .expect(text);
                 let c = char::from_u32(u32::from_str_radix(digits, 16).expect(text)).expect(text);
                 (c.to_string().into_bytes(), after)
             }

@@ -9,20 +9,40 @@ use crate::trust::TrustedText;
 /// SPEC 1.6, 1.11, CASES 4, 7: of 323 cases, each as the whole file and wherever in it a value may stand.
 #[test]
 fn what_is_json_is_read_and_what_is_not_is_one_report() {
-    let nested =
-        |count: usize, open: &str, close: &str| [open.repeat(count), close.repeat(count)].concat().into_bytes();
+    let nested = |count: usize, open: &str, close: &str| {
+        [open.repeat(count), close.repeat(count)]
+            .concat()
+            .into_bytes()
+    };
     let built = [
-        (Case::No, "structure_100000_opening_arrays", nested(100_000, "[", "")),
-        (Case::No, "structure_open_array_object", [nested(50_000, "[{\"\":", ""), b"\n".to_vec()].concat()),
-        (Case::Either, "structure_500_nested_arrays", nested(500, "[", "]")),
+        (
+            Case::No,
+            "structure_100000_opening_arrays",
+            nested(100_000, "[", ""),
+        ),
+        (
+            Case::No,
+            "structure_open_array_object",
+            [nested(50_000, "[{\"\":", ""), b"\n".to_vec()].concat(),
+        ),
+        (
+            Case::Either,
+            "structure_500_nested_arrays",
+            nested(500, "[", "]"),
+        ),
     ];
     let written = [(Case::Yes, YES), (Case::No, NO), (Case::Either, EITHER)];
-    let written =
-        written.into_iter().flat_map(|(case, rows)| rows.iter().map(move |(name, text)| (case, *name, text.to_vec())));
+    let written = written.into_iter().flat_map(|(case, rows)| {
+        rows.iter()
+            .map(move |(name, text)| (case, *name, text.to_vec()))
+    });
     let mut count = 0;
     for (case, name, text) in written.chain(built) {
         let whole = read(&[&text]);
-        assert!(whole.in_force.is_empty() && !whole.problems.is_empty(), "{name}: {whole:?}");
+        assert!(
+            whole.in_force.is_empty() && !whole.problems.is_empty(),
+            "{name}: {whole:?}"
+        );
         let is_json = case.holds(name, !whole.problems.iter().any(is_not_json));
         assert!(is_json || whole.problems.len() == 1, "{name}: {whole:?}");
 
@@ -40,7 +60,11 @@ fn what_is_json_is_read_and_what_is_not_is_one_report() {
         // A blank is no value, and no array needs one.
         if !text.trim_ascii().is_empty() {
             assert_eq!(is_in_force(name, &schema("[", "]")), as_value, "{name}");
-            assert_eq!(is_in_force(name, &schema("{\"a\":[0,", "]}")), as_value, "{name}");
+            assert_eq!(
+                is_in_force(name, &schema("{\"a\":[0,", "]}")),
+                as_value,
+                "{name}"
+            );
         }
 
         // Where a value of ours should stand it is one, or a problem.
@@ -49,14 +73,29 @@ fn what_is_json_is_read_and_what_is_not_is_one_report() {
             ("{\"hooks\":[", "]}"),
             ("{\"hooks\":[{\"run\":[\"a\"],\"on\":", "}]}"),
             ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":", "}]}"),
-            ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a\",", "]}]}"),
-            ("{\"hooks\":[{\"on\":\"tool-finished\",\"run\":[\"a\"],\"tool\":", "}]}"),
-            ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a\"],\"timeout\":", "}]}"),
+            (
+                "{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a\",",
+                "]}]}",
+            ),
+            (
+                "{\"hooks\":[{\"on\":\"tool-finished\",\"run\":[\"a\"],\"tool\":",
+                "}]}",
+            ),
+            (
+                "{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a\"],\"timeout\":",
+                "}]}",
+            ),
         ] {
             let found = read(&[before.as_bytes(), &text, after.as_bytes()]);
             let is_json = !found.problems.iter().any(is_not_json);
-            assert!(is_json == as_value || text.trim_ascii().is_empty(), "{name}: {found:?}");
-            assert!(is_json || found.problems.len() == 1 && found.entries.is_empty(), "{name}: {found:?}");
+            assert!(
+                is_json == as_value || text.trim_ascii().is_empty(),
+                "{name}: {found:?}"
+            );
+            assert!(
+                is_json || found.problems.len() == 1 && found.entries.is_empty(),
+                "{name}: {found:?}"
+            );
         }
         count += 1;
     }
@@ -75,7 +114,10 @@ impl Case {
     /// Gives `is_json` back, where it may be so.
     #[track_caller]
     fn holds(self, name: &str, is_json: bool) -> bool {
-        assert!(self == Case::Either || is_json == (self == Case::Yes), "{name}: {self:?}");
+        assert!(
+            self == Case::Either || is_json == (self == Case::Yes),
+            "{name}: {self:?}"
+        );
         is_json
     }
 }
@@ -91,7 +133,9 @@ fn read(parts: &[&[u8]]) -> Hooks {
 #[track_caller]
 fn is_in_force(name: &str, found: &Hooks) -> bool {
     let is_in_force = found.in_force.len() == 1 && found.problems.is_empty();
-    let is_refused = found.entries.is_empty() && found.problems.len() == 1 && found.problems.iter().all(is_not_json);
+    let is_refused = found.entries.is_empty()
+        && found.problems.len() == 1
+        && found.problems.iter().all(is_not_json);
     assert!(is_in_force || is_refused, "{name}: {found:?}");
     is_in_force
 }

@@ -12,8 +12,22 @@ use crate::argv::Argv;
 use crate::report::StartError;
 
 const DIRECTORIES: [&[u8]; 4] = [b"a", b"b c", b"d\xff", b"e"];
-const PROGRAMS: [&str; 14] =
-    ["p", "p", "p", "p", "P.q", "-p", "p q", "p=q", "\u{e9}\u{202e}", ".", "..", "./p", "a/p", "/p"];
+const PROGRAMS: [&str; 14] = [
+    "p",
+    "p",
+    "p",
+    "p",
+    "P.q",
+    "-p",
+    "p q",
+    "p=q",
+    "\u{e9}\u{202e}",
+    ".",
+    "..",
+    "./p",
+    "a/p",
+    "/p",
+];
 
 /// What stands under the name of a directory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +54,9 @@ enum Item {
 
 const PLACES: [Place; 9] = {
     use Place::*;
-    [Directory, Directory, Directory, Directory, Closed, Link, Dangling, File, Missing]
+    [
+        Directory, Directory, Directory, Directory, Closed, Link, Dangling, File, Missing,
+    ]
 };
 const ITEMS: [Item; 12] = {
     use Item::*;
@@ -66,23 +82,39 @@ pub fn path_of(choices: &[u8]) {
     let mut choices = choices.iter();
     let mut choose = |of: usize| usize::from(*choices.next().unwrap_or(&0)) % of;
     let program = PROGRAMS[choose(PROGRAMS.len())];
-    let tree: [(Place, Item); 4] = std::array::from_fn(|_| (PLACES[choose(PLACES.len())], ITEMS[choose(ITEMS.len())]));
+    let tree: [(Place, Item); 4] =
+        std::array::from_fn(|_| (PLACES[choose(PLACES.len())], ITEMS[choose(ITEMS.len())]));
     let root = Root::with(&tree, program);
-    let path: Vec<Entry> = (0..choose(7)).map(|_| root.entry(choose(4), choose(14))).collect();
-    let text = path.iter().map(|entry| &*entry.text).collect::<Vec<_>>().join(&b':');
+    let path: Vec<Entry> = (0..choose(7))
+        .map(|_| root.entry(choose(4), choose(14)))
+        .collect();
+    let text = path
+        .iter()
+        .map(|entry| &*entry.text)
+        .collect::<Vec<_>>()
+        .join(&b':');
 
-    let found = Argv::of(&[program.to_owned()]).unwrap().find(Some(OsStr::from_bytes(&text)));
+    let found = Argv::of(&[program.to_owned()])
+        .unwrap()
+        .find(Some(OsStr::from_bytes(&text)));
     let found = match found {
         Ok(path) => Ok(path.into_bytes()),
-        Err(StartError::NotInPath { not_executable: Some(path) }) => {
-            Err(Some(path.into_os_string().into_encoded_bytes()))
-        }
-        Err(StartError::NotInPath { not_executable: None }) => Err(None),
+        Err(StartError::NotInPath {
+            not_executable: Some(path),
+        }) => Err(Some(path.into_os_string().into_encoded_bytes())),
+        Err(StartError::NotInPath {
+            not_executable: None,
+        }) => Err(None),
         Err(StartError::NotSplit) if program.contains(' ') => Err(None),
         Err(StartError::Assignment) if program.contains('=') => Err(None),
         Err(error) => panic!("{error:?}"),
     };
-    assert_eq!(found, expected(&tree, &path, program), "{program:?} in {tree:?} with {:?}", OsStr::from_bytes(&text));
+    assert_eq!(
+        found,
+        expected(&tree, &path, program),
+        "{program:?} in {tree:?} with {:?}",
+        OsStr::from_bytes(&text)
+    );
 }
 
 /// One entry of `PATH`.
@@ -93,7 +125,11 @@ struct Entry {
 }
 
 /// The path, or the first that is no program.
-fn expected(tree: &[(Place, Item); 4], path: &[Entry], program: &str) -> Result<Vec<u8>, Option<Vec<u8>>> {
+fn expected(
+    tree: &[(Place, Item); 4],
+    path: &[Entry],
+    program: &str,
+) -> Result<Vec<u8>, Option<Vec<u8>>> {
     if program.contains('/') {
         return Ok(program.into());
     }
@@ -116,7 +152,11 @@ fn expected(tree: &[(Place, Item); 4], path: &[Entry], program: &str) -> Result<
             Item::Link("../store/text") => false,
             Item::Missing | Item::Directory | Item::Link(_) => continue,
         };
-        let slash: &[u8] = if entry.text.ends_with(b"/") { b"" } else { b"/" };
+        let slash: &[u8] = if entry.text.ends_with(b"/") {
+            b""
+        } else {
+            b"/"
+        };
         let candidate = [&entry.text, slash, program.as_bytes()].concat();
         if is_executable {
             return Ok(candidate);
@@ -141,7 +181,9 @@ impl Root {
                 Place::Missing => {}
                 Place::File => file(&directory, 0o755),
                 Place::Dangling => symlink("nowhere", &directory).unwrap(),
-                Place::Link => symlink(OsStr::from_bytes(DIRECTORIES[(index + 1) % 4]), &directory).unwrap(),
+                Place::Link => {
+                    symlink(OsStr::from_bytes(DIRECTORIES[(index + 1) % 4]), &directory).unwrap()
+                }
                 Place::Directory | Place::Closed => {
                     fs::create_dir(&directory).unwrap();
                     match program.rsplit('/').next() {
@@ -173,18 +215,37 @@ impl Root {
             8 => ([b"/", &*absolute].concat(), true),
             // Relative, and leads there.
             9 => {
-                let up = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect::<PathBuf>();
+                let up = std::env::current_dir()
+                    .unwrap()
+                    .components()
+                    .skip(1)
+                    .map(|_| "..")
+                    .collect::<PathBuf>();
                 (
-                    [up.as_os_str().as_bytes(), if up.as_os_str().is_empty() { b"." } else { b"" }, &absolute].concat(),
+                    [
+                        up.as_os_str().as_bytes(),
+                        if up.as_os_str().is_empty() { b"." } else { b"" },
+                        &absolute,
+                    ]
+                    .concat(),
                     false,
                 )
             }
             10 => (Vec::new(), false),
             11 => (DIRECTORIES[index].into(), false),
-            12 => (self.0.join("store/program").into_os_string().into_encoded_bytes(), false),
+            12 => (
+                self.0
+                    .join("store/program")
+                    .into_os_string()
+                    .into_encoded_bytes(),
+                false,
+            ),
             _ => ([b"/", &*b"x".repeat(300)].concat(), false),
         };
-        Entry { text, leads: counts.then_some(index) }
+        Entry {
+            text,
+            leads: counts.then_some(index),
+        }
     }
 }
 
@@ -192,7 +253,10 @@ impl Drop for Root {
     fn drop(&mut self) {
         for index in 0..4 {
             let directory = self.directory(index);
-            if directory.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            if directory
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_dir())
+            {
                 let _ = fs::set_permissions(directory, Permissions::from_mode(0o700));
             }
         }

@@ -22,9 +22,14 @@ use crate::trust::TrustedText;
 /// Tries so many inputs, or as many as `PROPTEST_CASES` says.
 #[track_caller]
 fn holds<S: Strategy>(cases: u32, inputs: S, property: impl Fn(S::Value)) {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let config =
-        ProptestConfig { cases: asked.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() };
+    let asked = std::env::var("PROPTEST_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok());
+    let config = ProptestConfig {
+        cases: asked.unwrap_or(cases),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let tried = TestRunner::new(config).run(&inputs, |input| {
         property(input);
         Ok(())
@@ -149,7 +154,10 @@ fn json() -> impl Strategy<Value = String> {
         prop_oneof![
             vec(value.clone(), 0..6).prop_map(|values| format!("[{}]", values.join(", "))),
             vec((select(KEYS), value), 0..6).prop_map(|members| {
-                let members: Vec<_> = members.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+                let members: Vec<_> = members
+                    .iter()
+                    .map(|(key, value)| format!("\"{key}\": {value}"))
+                    .collect();
                 format!("{{\n{}}}", members.join(",\n"))
             })
         ]
@@ -157,33 +165,97 @@ fn json() -> impl Strategy<Value = String> {
 }
 
 /// Mostly the first, now and then the second.
-fn mostly(usual: &'static [&'static str], odd: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+fn mostly(
+    usual: &'static [&'static str],
+    odd: &'static [&'static str],
+) -> impl Strategy<Value = &'static str> {
     prop_oneof![9 => select(usual), 1 => select(odd)]
 }
 
 /// An entry that is in force, or nearly.
 fn entry() -> impl Strategy<Value = String> {
     let on = mostly(
-        &["\"turn-started\"", "\"tool-finished\"", "\"tool-finished\"", "\"turn\\u002dfinished\""],
+        &[
+            "\"turn-started\"",
+            "\"tool-finished\"",
+            "\"tool-finished\"",
+            "\"turn\\u002dfinished\"",
+        ],
         &["\"turn-finish\"", "\"\"", "7"],
     );
     let program = mostly(
-        &["\"a\"", "\"./b c\"", "\"~user\"", "\"\\u0061\"", "\"é\"", "\"sh\"", "\"\\\"\\n\""],
-        &["\"\"", "\"$HOME\"", "\"~/x\"", "\" \\t\"", "\"\u{3000}\"", "\"\\u0000\"", "1", "\"\\ud800\""],
+        &[
+            "\"a\"",
+            "\"./b c\"",
+            "\"~user\"",
+            "\"\\u0061\"",
+            "\"é\"",
+            "\"sh\"",
+            "\"\\\"\\n\"",
+        ],
+        &[
+            "\"\"",
+            "\"$HOME\"",
+            "\"~/x\"",
+            "\" \\t\"",
+            "\"\u{3000}\"",
+            "\"\\u0000\"",
+            "1",
+            "\"\\ud800\"",
+        ],
     );
     let word = mostly(
-        &["\"\"", "\"-c\"", "\"$HOME\"", "\"~/x\"", "\"\\u0061\"", "\"S3CRET\"", "\"é\"", "\"|\""],
+        &[
+            "\"\"",
+            "\"-c\"",
+            "\"$HOME\"",
+            "\"~/x\"",
+            "\"\\u0061\"",
+            "\"S3CRET\"",
+            "\"é\"",
+            "\"|\"",
+        ],
         &["\"\\u0000\"", "1", "null", "\"\\ud800\"", "[\"S3CRET\"]"],
     );
     let run = (program, vec(word, 0..3))
         .prop_map(|(program, words)| format!("[{}]", [vec![program], words].concat().join(", ")));
     let run = prop_oneof![15 => run, 1 => one_of(&["[]", "\"a b\"", "{}", "null"])];
-    let tool = mostly(&["\"write_file\"", "\"a*\"", "\" b \"", "\"writefile\""], &["\"\"", "null", "[\"a\"]"]);
-    let timeout = mostly(&["1", "30", "31", "600"], &["601", "0", "1.0", "1e1", "-1", "\"1\"", "18446744073709551617"]);
-    let other = one_of(&["\"comment\":1", "\"on\":\"turn-started\"", "\"r\\u0075n\":[\"a\"]", "\"cmd\":\"S3CRET\""]);
-    let (tool, timeout, other) = (weighted(0.2, tool), weighted(0.3, timeout), weighted(0.05, other));
-    (weighted(0.97, on), weighted(0.97, run), tool, timeout, other, any::<prop::sample::Index>()).prop_map(
-        |(on, run, tool, timeout, other, first)| {
+    let tool = mostly(
+        &["\"write_file\"", "\"a*\"", "\" b \"", "\"writefile\""],
+        &["\"\"", "null", "[\"a\"]"],
+    );
+    let timeout = mostly(
+        &["1", "30", "31", "600"],
+        &[
+            "601",
+            "0",
+            "1.0",
+            "1e1",
+            "-1",
+            "\"1\"",
+            "18446744073709551617",
+        ],
+    );
+    let other = one_of(&[
+        "\"comment\":1",
+        "\"on\":\"turn-started\"",
+        "\"r\\u0075n\":[\"a\"]",
+        "\"cmd\":\"S3CRET\"",
+    ]);
+    let (tool, timeout, other) = (
+        weighted(0.2, tool),
+        weighted(0.3, timeout),
+        weighted(0.05, other),
+    );
+    (
+        weighted(0.97, on),
+        weighted(0.97, run),
+        tool,
+        timeout,
+        other,
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(on, run, tool, timeout, other, first)| {
             let mut members: Vec<String> = Vec::new();
             members.extend(on.map(|on| format!("\"on\" : {on}")));
             members.extend(run.map(|run| format!("\"run\":{run}")));
@@ -193,15 +265,24 @@ fn entry() -> impl Strategy<Value = String> {
             let first = first.index(members.len().max(1));
             members.rotate_left(first);
             format!("{{{}}}", members.join(",\r\n "))
-        },
-    )
+        })
 }
 
 /// A hooks file, or nearly.
 fn file() -> impl Strategy<Value = Vec<u8>> {
     let before = mostly(
-        &["{\"hooks\":[", "\u{feff}{\"$schema\":[{\"a\":1,\"a\":2}],\n\"hooks\" : [\n", "{\"version\":1,\"hooks\":["],
-        &["[", "{\"hook\":[", "{\"hooks\":[],\"hooks\":[", "{\"hooks\":[[", "{\"Stop\":["],
+        &[
+            "{\"hooks\":[",
+            "\u{feff}{\"$schema\":[{\"a\":1,\"a\":2}],\n\"hooks\" : [\n",
+            "{\"version\":1,\"hooks\":[",
+        ],
+        &[
+            "[",
+            "{\"hook\":[",
+            "{\"hooks\":[],\"hooks\":[",
+            "{\"hooks\":[[",
+            "{\"Stop\":[",
+        ],
     );
     let entries = vec(prop_oneof![15 => entry(), 1 => json()], 0..5);
     (before, entries).prop_map(|(before, entries)| {
@@ -212,22 +293,31 @@ fn file() -> impl Strategy<Value = Vec<u8>> {
 
 /// A file as it was written, or with up to three mistakes of one byte, or cut.
 fn damaged() -> impl Strategy<Value = Bytes> {
-    let damage = (0..5u8, any::<prop::sample::Index>(), any::<u8>(), select(&TOKENS[..19]));
-    (file(), prop_oneof![vec(damage.clone(), 0), vec(damage, 1..4)]).prop_map(|(mut text, damages)| {
-        for (kind, at, byte, token) in damages {
-            let at = at.index(text.len() + 1);
-            let is_end = at == text.len();
-            match kind {
-                0 => text.truncate(at),
-                1 => drop(text.splice(at..at, token.bytes())),
-                2 if !is_end => drop(text.remove(at)),
-                3 if !is_end => text[at] = byte,
-                4 if !is_end => text[at] ^= 1 << (byte % 8),
-                _ => {}
+    let damage = (
+        0..5u8,
+        any::<prop::sample::Index>(),
+        any::<u8>(),
+        select(&TOKENS[..19]),
+    );
+    (
+        file(),
+        prop_oneof![vec(damage.clone(), 0), vec(damage, 1..4)],
+    )
+        .prop_map(|(mut text, damages)| {
+            for (kind, at, byte, token) in damages {
+                let at = at.index(text.len() + 1);
+                let is_end = at == text.len();
+                match kind {
+                    0 => text.truncate(at),
+                    1 => drop(text.splice(at..at, token.bytes())),
+                    2 if !is_end => drop(text.remove(at)),
+                    3 if !is_end => text[at] = byte,
+                    4 if !is_end => text[at] ^= 1 << (byte % 8),
+                    _ => {}
+                }
             }
-        }
-        Bytes(text)
-    })
+            Bytes(text)
+        })
 }
 
 /// SPEC 1.6 to 1.12, CASES 3 to 9.
@@ -245,12 +335,17 @@ fn a_hooks_file_with_mistakes_is_what_a_second_reader_says() {
     let (in_force, none) = (Cell::new(0u32), Cell::new(0u32));
     holds(6000, damaged(), |bytes| {
         hooks_of(&bytes.0);
-        let has_any = !crate::hooks::parse(&TrustedText::of_test(&bytes.0)).in_force.is_empty();
+        let has_any = !crate::hooks::parse(&TrustedText::of_test(&bytes.0))
+            .in_force
+            .is_empty();
         let kind = if has_any { &in_force } else { &none };
         kind.set(kind.get() + 1);
     });
     let (in_force, none) = (in_force.get(), none.get());
-    assert!(in_force > none / 4 && none > in_force / 4, "{in_force} with a hook, {none} without");
+    assert!(
+        in_force > none / 4 && none > in_force / 4,
+        "{in_force} with a hook, {none} without"
+    );
 }
 
 /// SPEC 1.11: every place where one byte can be lost, replaced or one too many, and where the text can end.
@@ -262,7 +357,10 @@ fn no_single_mistake_in_a_file_has_an_argument_quoted() {
         hooks_of(text);
         let found = crate::hooks::parse(&TrustedText::of_test(text));
         let problems = found.problems.iter().map(ToString::to_string);
-        let cautions = found.cautions.iter().map(|(_, caution)| caution.to_string());
+        let cautions = found
+            .cautions
+            .iter()
+            .map(|(_, caution)| caution.to_string());
         let said: String = problems.chain(cautions).collect();
         assert!(!said.contains("S3CRET"), "{said}\n{}", text.escape_ascii());
     };
@@ -290,11 +388,31 @@ fn a_file_of_the_largest_size_is_read_whatever_it_holds() {
         ("{\"$schema\":", "{\"\":[", ""),
         ("{\"hooks\":[", "{},", "0]}"),
         ("{\"hooks\":[", "0,\n", "0]}"),
-        ("{\"hooks\":[", "{\"on\":\"turn-started\",\"run\":[\"a\"]},", "0]}"),
-        ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":[", "\"\",", "\"\"]}]}"),
-        ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a\",", "0,\n", "0]}]}"),
-        ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a", "\\u0000", "\"]}]}"),
-        ("{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"", "\u{1f600}", "\"]}]}"),
+        (
+            "{\"hooks\":[",
+            "{\"on\":\"turn-started\",\"run\":[\"a\"]},",
+            "0]}",
+        ),
+        (
+            "{\"hooks\":[{\"on\":\"turn-started\",\"run\":[",
+            "\"\",",
+            "\"\"]}]}",
+        ),
+        (
+            "{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a\",",
+            "0,\n",
+            "0]}]}",
+        ),
+        (
+            "{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"a",
+            "\\u0000",
+            "\"]}]}",
+        ),
+        (
+            "{\"hooks\":[{\"on\":\"turn-started\",\"run\":[\"",
+            "\u{1f600}",
+            "\"]}]}",
+        ),
         ("{\"hooks\":[{\"on\":\"", "\\u202e", "\"}]}"),
         ("{\"hooks\":[{\"", "\u{202e}", "\":1}]}"),
         ("{\"hooks\":{", "\"Stop\":0,", "\"Stop\":1}}"),
@@ -307,14 +425,21 @@ fn a_file_of_the_largest_size_is_read_whatever_it_holds() {
         ("", "a = \"b\"\n", ""),
         ("", "é", ""),
     ] {
-        let text = [before, &part.repeat((SIZE - before.len() - after.len()) / part.len()), after].concat();
+        let text = [
+            before,
+            &part.repeat((SIZE - before.len() - after.len()) / part.len()),
+            after,
+        ]
+        .concat();
         hooks_of(text.as_bytes());
         hooks_of(&[text.as_bytes(), b"\xff"].concat());
     }
     for (open, close) in [("[", "]"), ("{\"\":", "}")] {
         let deep = format!("{}0{}", open.repeat(10_000), close.repeat(10_000));
         hooks_of(deep.as_bytes());
-        let schema = format!("{{\"$schema\":{deep},\"hooks\":[{{\"on\":\"turn-started\",\"run\":[\"a\"]}}]}}");
+        let schema = format!(
+            "{{\"$schema\":{deep},\"hooks\":[{{\"on\":\"turn-started\",\"run\":[\"a\"]}}]}}"
+        );
         hooks_of(schema.as_bytes());
         let found = crate::hooks::parse(&TrustedText::of_test(schema.as_bytes()));
         assert_eq!((found.in_force.len(), found.problems), (1, vec![]));
@@ -337,7 +462,12 @@ fn no_two_texts_look_the_same_escaped() {
     };
     holds(2000, pieces(piece(), 200), |bytes| escaped_of(&bytes.0));
     // About as long as is shown, and longer.
-    let long = (1000..1030usize, pieces(piece(), 12), 0..2000usize, pieces(piece(), 3));
+    let long = (
+        1000..1030usize,
+        pieces(piece(), 12),
+        0..2000usize,
+        pieces(piece(), 3),
+    );
     holds(2000, long, |(length, bytes, more, last)| {
         escaped_of(&[vec![b'a'; length], bytes.0, vec![b'b'; more], last.0].concat());
     });
@@ -366,38 +496,75 @@ fn environments() -> impl Strategy<Value = Bytes> {
         "A B",
     ]);
     let name = prop_oneof![9 => name.prop_map(String::into_bytes), 1 => vec(1..=255u8, 0..4)];
-    let value = prop_oneof![3 => Just(Vec::new()), 3 => vec(1..=255u8, 0..9), 1 => Just(b"=b".to_vec())];
+    let value =
+        prop_oneof![3 => Just(Vec::new()), 3 => vec(1..=255u8, 0..9), 1 => Just(b"=b".to_vec())];
     let sign = prop_oneof![9 => Just("="), 1 => Just("")];
-    pieces((name, sign, value).prop_map(|(name, sign, value)| [&*name, sign.as_bytes(), &value, b"\0"].concat()), 20)
+    pieces(
+        (name, sign, value)
+            .prop_map(|(name, sign, value)| [&*name, sign.as_bytes(), &value, b"\0"].concat()),
+        20,
+    )
 }
 
 /// SPEC 3.4, 4.1, 4.2, CASES 25, 26.
 #[test]
 fn an_environment_is_rebuilt_as_the_clauses_say() {
-    let also = pieces(one_of(&["Mine\0", "B\0", "é\0", "\0", "PATH\0"]).prop_map(String::into_bytes), 3);
-    holds(3000, (environments(), also), |(block, also)| environment_of(&block.0, &also.0));
-    holds(300, (pieces(any_byte(), 100), pieces(any_byte(), 9)), |(block, also)| environment_of(&block.0, &also.0));
+    let also = pieces(
+        one_of(&["Mine\0", "B\0", "é\0", "\0", "PATH\0"]).prop_map(String::into_bytes),
+        3,
+    );
+    holds(3000, (environments(), also), |(block, also)| {
+        environment_of(&block.0, &also.0)
+    });
+    holds(
+        300,
+        (pieces(any_byte(), 100), pieces(any_byte(), 9)),
+        |(block, also)| environment_of(&block.0, &also.0),
+    );
 }
 
 /// SPEC 3.4: the array as the kernel has it, which std takes apart, in a process that was started with it.
 #[test]
 fn an_environment_is_rebuilt_from_what_the_process_was_started_with() {
-    const ME: &str = "properties::tests::an_environment_is_rebuilt_from_what_the_process_was_started_with";
+    const ME: &str =
+        "properties::tests::an_environment_is_rebuilt_from_what_the_process_was_started_with";
     const STARTED: &CStr = c"PROPERTIES=started";
     let block = fs::read("/proc/self/environ").unwrap();
     if block.starts_with(STARTED.to_bytes_with_nul()) {
         let also = ["Mine".into()];
-        environment::is_as_expected(&Environment::withholding(std::env::vars_os(), &also), &block, &also);
+        environment::is_as_expected(
+            &Environment::withholding(std::env::vars_os(), &also),
+            &block,
+            &also,
+        );
         return;
     }
-    let program = CString::new(std::env::current_exe().unwrap().into_os_string().into_encoded_bytes()).unwrap();
-    let words = [program.clone(), c"--exact".into(), CString::new(ME).unwrap()];
+    let program = CString::new(
+        std::env::current_exe()
+            .unwrap()
+            .into_os_string()
+            .into_encoded_bytes(),
+    )
+    .unwrap();
+    let words = [
+        program.clone(),
+        c"--exact".into(),
+        CString::new(ME).unwrap(),
+    ];
     let mut actions = PosixSpawnFileActions::init().unwrap();
-    actions.add_open(1, c"/dev/null", OFlag::O_WRONLY, Mode::empty()).unwrap();
+    actions
+        .add_open(1, c"/dev/null", OFlag::O_WRONLY, Mode::empty())
+        .unwrap();
     let attributes = PosixSpawnAttr::init().unwrap();
     holds(60, environments(), |block| {
-        let entries = block.0.split_inclusive(|byte| *byte == 0).map(|entry| CStr::from_bytes_with_nul(entry).unwrap());
-        let environment: Vec<CString> = std::iter::once(STARTED).chain(entries).map(CString::from).collect();
+        let entries = block
+            .0
+            .split_inclusive(|byte| *byte == 0)
+            .map(|entry| CStr::from_bytes_with_nul(entry).unwrap());
+        let environment: Vec<CString> = std::iter::once(STARTED)
+            .chain(entries)
+            .map(CString::from)
+            .collect();
         let pid = posix_spawn(&*program, &actions, &attributes, &words, &environment).unwrap();
         assert_eq!(waitpid(pid, None).unwrap(), WaitStatus::Exited(pid, 0));
     });

@@ -8,13 +8,19 @@ use std::process::{Command, Stdio};
 #[must_use]
 pub(crate) fn compile(source: &str, program: &Path) -> bool {
     let mut command = Command::new("cc");
-    command.args(["-Wall", "-Wextra", "-pthread", "-x", "c", "-", "-o"]).arg(program);
+    command
+        .args(["-Wall", "-Wextra", "-pthread", "-x", "c", "-", "-o"])
+        .arg(program);
     let Ok(mut cc) = command.stdin(Stdio::piped()).spawn() else {
         assert!(std::env::var_os("CI").is_none(), "CI needs a cc");
         eprintln!("needs cc");
         return false;
     };
-    cc.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+    cc.stdin
+        .take()
+        .unwrap()
+        .write_all(source.as_bytes())
+        .unwrap();
     assert!(cc.wait().unwrap().success(), "{command:?}");
     true
 }

@@ -1,5 +1,9 @@
 //! A HOME and a working directory of a test's own, and the real command in them.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test file uses its own part"
+)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +42,12 @@ impl Sandbox {
             fs::create_dir_all(&directory).unwrap();
         }
         // Whatever the umask: 0755 all the way, as 1.4 wants it.
-        for directory in [sandbox.root.clone(), sandbox.home(), sandbox.home().join(".bravebot"), sandbox.work()] {
+        for directory in [
+            sandbox.root.clone(),
+            sandbox.home(),
+            sandbox.home().join(".bravebot"),
+            sandbox.work(),
+        ] {
             mode(&directory, 0o755);
         }
         sandbox
@@ -91,8 +100,14 @@ impl Sandbox {
     }
 
     fn surrounding(&self, mut command: Command, arguments: &[&str]) -> Command {
-        command.args(arguments).current_dir(self.work()).stdin(Stdio::null()).env_clear();
-        command.env("HOME", self.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        command
+            .args(arguments)
+            .current_dir(self.work())
+            .stdin(Stdio::null())
+            .env_clear();
+        command
+            .env("HOME", self.home())
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin");
         command.envs(profile());
         command
     }
@@ -105,10 +120,26 @@ impl Sandbox {
         // The directory of the build need not be one that another user can reach.
         let binary = self.root.join("bravebot-hooks");
         // By another process: one of ours that is open for writing may be inherited by a hook of another test, and is busy.
-        assert!(Command::new("cp").arg(BINARY).arg(&binary).status().unwrap().success());
-        assert!(Command::new("chown").args(["-hR", "65534:65534"]).arg(&self.root).status().unwrap().success());
+        assert!(
+            Command::new("cp")
+                .arg(BINARY)
+                .arg(&binary)
+                .status()
+                .unwrap()
+                .success()
+        );
+        assert!(
+            Command::new("chown")
+                .args(["-hR", "65534:65534"])
+                .arg(&self.root)
+                .status()
+                .unwrap()
+                .success()
+        );
         let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(binary);
+        command
+            .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"])
+            .arg(binary);
         self.surrounding(command, arguments)
     }
 
@@ -123,7 +154,9 @@ impl Sandbox {
     /// The lines of the turn log, each parsed.
     pub fn log(&self) -> Vec<serde_json::Value> {
         let text = fs::read_to_string(self.home().join(".bravebot/hooks.log")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:?}"))).collect()
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line:?}")))
+            .collect()
     }
 
     /// What a hook wrote to `name` in the working directory, or nothing where it wrote none.
@@ -135,7 +168,12 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         // Whatever a test did to the modes.
-        let _ = Command::new("chmod").arg("-R").arg("u+rwx").arg(&self.root).stderr(Stdio::null()).status();
+        let _ = Command::new("chmod")
+            .arg("-R")
+            .arg("u+rwx")
+            .arg(&self.root)
+            .stderr(Stdio::null())
+            .status();
         let _ = fs::remove_dir_all(&self.root);
     }
 }
@@ -153,7 +191,11 @@ pub struct Run {
 impl Run {
     pub fn of(command: &mut Command) -> Run {
         let shown = format!("{command:?}");
-        let Output { status, stdout, stderr } = command.output().unwrap();
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().unwrap();
         Run {
             command: shown,
             status: status.code().unwrap_or_else(|| -status.signal().unwrap()),
@@ -165,7 +207,10 @@ impl Run {
     /// Nothing was said and nothing went wrong.
     #[track_caller]
     pub fn is_silent_success(&self) {
-        assert!(self.status == 0 && self.stdout.is_empty() && self.stderr.is_empty(), "{self:#?}");
+        assert!(
+            self.status == 0 && self.stdout.is_empty() && self.stderr.is_empty(),
+            "{self:#?}"
+        );
     }
 
     /// `fire` ended with 0 and said exactly this many lines, each one a report; returned without their prefix.
@@ -176,7 +221,8 @@ impl Run {
             .stderr
             .lines()
             .map(|line| {
-                line.strip_prefix("bravebot-hooks: ").unwrap_or_else(|| panic!("no report: {line:?} {self:#?}"))
+                line.strip_prefix("bravebot-hooks: ")
+                    .unwrap_or_else(|| panic!("no report: {line:?} {self:#?}"))
             })
             .collect();
         assert_eq!(reports.len(), count, "{self:#?}");
@@ -224,21 +270,31 @@ pub fn eventually<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
 #[track_caller]
 pub fn appears(path: &Path) -> String {
     eventually(&format!("{} is written", path.display()), || {
-        fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'))
+        fs::read_to_string(path)
+            .ok()
+            .filter(|text| text.ends_with('\n'))
     })
 }
 
 /// Whether a process of this number runs; a zombie does not.
 pub fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.split_ascii_whitespace().next()).is_some_and(|s| !"ZX".contains(s))
+    stat.rsplit(')')
+        .next()
+        .and_then(|rest| rest.split_ascii_whitespace().next())
+        .is_some_and(|s| !"ZX".contains(s))
 }
 
 /// Waits until no process of this number runs any more.
 #[track_caller]
 pub fn ends(pid: &str) {
-    assert!(pid.trim().parse::<u32>().is_ok_and(|pid| pid > 1), "no process id: {pid:?}");
-    eventually(&format!("process {} is gone", pid.trim()), || (!is_alive(pid)).then_some(()));
+    assert!(
+        pid.trim().parse::<u32>().is_ok_and(|pid| pid > 1),
+        "no process id: {pid:?}"
+    );
+    eventually(&format!("process {} is gone", pid.trim()), || {
+        (!is_alive(pid)).then_some(())
+    });
 }
 
 /// The processes whose program has this file name.
@@ -255,7 +311,10 @@ pub fn processes_with(name: &str) -> Vec<i32> {
 impl Sandbox {
     /// Hooks that note each turn moment in `moments`, and after them these: a moment and a script for sh each.
     pub fn of_turn(scripts: &[(&str, &str)]) -> Sandbox {
-        let noting = [("turn-started", "cat >> moments"), ("turn-finished", "cat >> moments")];
+        let noting = [
+            ("turn-started", "cat >> moments"),
+            ("turn-finished", "cat >> moments"),
+        ];
         let hooks: Vec<_> = noting
             .iter()
             .chain(scripts)
@@ -273,7 +332,12 @@ impl Sandbox {
     #[track_caller]
     pub fn has_fired_both_once(&self, about: &dyn std::fmt::Debug) {
         let expected = "{\"event\":\"turn-started\"}\n{\"event\":\"turn-finished\"}\n";
-        assert_eq!(self.written("moments"), expected, "{about:#?}\n{:#?}", self.log());
+        assert_eq!(
+            self.written("moments"),
+            expected,
+            "{about:#?}\n{:#?}",
+            self.log()
+        );
     }
 
     /// A FIFO in the working directory: what reads from it waits for [`Gate::say`].
@@ -281,7 +345,13 @@ impl Sandbox {
         let path = self.work().join(name);
         nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o666)).unwrap();
         // Open for both, so that nothing here waits and nothing that is said gets lost.
-        Gate(fs::OpenOptions::new().read(true).write(true).open(path).unwrap())
+        Gate(
+            fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(path)
+                .unwrap(),
+        )
     }
 }
 
@@ -307,10 +377,18 @@ impl Beside {
         use std::os::unix::process::CommandExt;
         let place = place();
         let output = ["stdout", "stderr"].map(|stream| {
-            fs::OpenOptions::new().read(true).append(true).create_new(true).open(place.join(stream)).unwrap()
+            fs::OpenOptions::new()
+                .read(true)
+                .append(true)
+                .create_new(true)
+                .open(place.join(stream))
+                .unwrap()
         });
         fs::remove_dir_all(place).unwrap();
-        command.process_group(0).stdout(output[0].try_clone().unwrap()).stderr(output[1].try_clone().unwrap());
+        command
+            .process_group(0)
+            .stdout(output[0].try_clone().unwrap())
+            .stderr(output[1].try_clone().unwrap());
         let mut beside = Beside::start_as_it_is(command);
         beside.output = Some(output);
         beside
@@ -319,7 +397,11 @@ impl Beside {
     /// With the streams and the group that the command says; it makes itself a group leader (setsid).
     pub fn start_as_it_is(mut command: Command) -> Beside {
         let shown = format!("{command:?}");
-        Beside { child: command.spawn().unwrap(), command: shown, output: None }
+        Beside {
+            child: command.spawn().unwrap(),
+            command: shown,
+            output: None,
+        }
     }
 
     pub fn pid(&self) -> String {
@@ -344,7 +426,12 @@ impl Beside {
             })
         });
         let status = status.code().unwrap_or_else(|| -status.signal().unwrap());
-        Some(Run { command: self.command.clone(), status, stdout, stderr })
+        Some(Run {
+            command: self.command.clone(),
+            status,
+            stdout,
+            stderr,
+        })
     }
 
     #[track_caller]
@@ -358,7 +445,10 @@ impl Drop for Beside {
         use nix::sys::signal::{Signal, killpg};
         // Reaped already, the number could be another's.
         if matches!(self.child.try_wait(), Ok(None)) {
-            let _ = killpg(nix::unistd::Pid::from_raw(self.child.id().cast_signed()), Signal::SIGKILL);
+            let _ = killpg(
+                nix::unistd::Pid::from_raw(self.child.id().cast_signed()),
+                Signal::SIGKILL,
+            );
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -374,16 +464,23 @@ pub fn send(pid: &str, signal: nix::sys::signal::Signal) {
 /// A field of `/proc/PID/status`.
 pub fn status_of(pid: &str, field: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{}/status", pid.trim())).unwrap_or_default();
-    let value = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
     value.unwrap_or_default().trim().to_owned()
 }
 
 /// Waits until the process of this number is in one of these states (`T` stopped, `Z` ended).
 #[track_caller]
 pub fn is_in_state(pid: &str, states: &str) {
-    eventually(&format!("process {} is in a state of {states}", pid.trim()), || {
-        status_of(pid, "State").starts_with(|state| states.contains(state)).then_some(())
-    });
+    eventually(
+        &format!("process {} is in a state of {states}", pid.trim()),
+        || {
+            status_of(pid, "State")
+                .starts_with(|state| states.contains(state))
+                .then_some(())
+        },
+    );
 }
 
 /// Whether this signal was sent to the process and it has not taken it yet.
@@ -395,7 +492,9 @@ pub fn is_pending(pid: &str, signal: nix::sys::signal::Signal) -> bool {
 /// Waits until the process has taken this signal.
 #[track_caller]
 pub fn has_taken(pid: &str, signal: nix::sys::signal::Signal) {
-    eventually(&format!("process {pid} has taken {signal}"), || (!is_pending(pid, signal)).then_some(()));
+    eventually(&format!("process {pid} has taken {signal}"), || {
+        (!is_pending(pid, signal)).then_some(())
+    });
 }
 
 /// Runs `body` in a process of its own, whose HOME has this `hooks.json`: the library reads HOME once, and a test must
@@ -413,9 +512,16 @@ pub fn in_a_process_started_by(test: &str, hooks: &str, script: &str, body: impl
     }
     let sandbox = Sandbox::with(hooks);
     let mut command = sandbox.shell(script);
-    command.arg("sh").arg(std::env::current_exe().unwrap()).args([test, "--exact", "--nocapture"]);
+    command
+        .arg("sh")
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"]);
     let run = Run::of(command.env("BRAVEBOT_HOOKS_TEST", test));
-    assert!(run.status == 0 && run.stdout.contains("1 passed"), "{run:#?}\nlog: {:#?}", sandbox.log());
+    assert!(
+        run.status == 0 && run.stdout.contains("1 passed"),
+        "{run:#?}\nlog: {:#?}",
+        sandbox.log()
+    );
 }
 
 /// Waits until no process works in the directory of the hooks.
@@ -423,12 +529,15 @@ pub fn in_a_process_started_by(test: &str, hooks: &str, script: &str, body: impl
 pub fn nothing_runs_in(sandbox: &Sandbox, about: &dyn Fn() -> String) {
     let runs = || {
         let of = |process: fs::DirEntry| {
-            (fs::read_link(process.path().join("cwd")).ok()? == sandbox.work()).then(|| process.file_name())
+            (fs::read_link(process.path().join("cwd")).ok()? == sandbox.work())
+                .then(|| process.file_name())
         };
         fs::read_dir("/proc").unwrap().flatten().find_map(of)
     };
     if runs().is_some() {
-        eventually(&format!("nothing runs on: {}", about()), || runs().is_none().then_some(()));
+        eventually(&format!("nothing runs on: {}", about()), || {
+            runs().is_none().then_some(())
+        });
     }
 }
 
@@ -442,7 +551,10 @@ impl Heard {
     }
 
     pub fn reports(&self) -> Vec<String> {
-        self.all().into_iter().filter(|line| !line.starts_with('+') && line != "-").collect()
+        self.all()
+            .into_iter()
+            .filter(|line| !line.starts_with('+') && line != "-")
+            .collect()
     }
 }
 
