@@ -1,33 +1,42 @@
-//! Firing: which hooks an event runs, one after the other, and what becomes of each ending.
+//! Firing: which hooks an event runs, one after the other, and which report each ending becomes.
 //!
-//! Nothing here returns an outcome: what happened goes to the reporter, as text with its moment and program
-//! (SPEC 7.1). Knows no process ids and no JSON.
+//! Nothing here returns an outcome: what happened goes to the reporter, as text with its moment and program (SPEC 7.1).
+//! Knows no process ids and no JSON.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use std::cell::Cell;
-use std::ffi::OsString;
-use std::fmt;
+use std::ffi::{CString, OsString};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::libc;
+use nix::sys::signal::Signal;
+use nix::unistd::{read, write};
 
 use crate::environment::Environment;
 use crate::escape::escaped;
-use crate::hooks::{self, Hook};
-use crate::interrupt::{Ears, Interrupt, Listener};
+use crate::hooks::{self, Hook, Problem};
 use crate::moment::Event;
-use crate::process::{self, Ending, Start, Straggler};
-use crate::report::{Failure, Report, StartError};
-use crate::reporter::{Progress, Reporter};
-use crate::sys::Change;
-use crate::trust::Home;
+use crate::process::{self, Command, Ending, Process, StartError};
+use crate::report::{Failure, Progress, Report, Reporter};
+use crate::sys;
+use crate::trust::{Home, Refusal};
 
-/// The file, below `HOME`; there is no other place (SPEC 1.1).
+/// The file, below `HOME`. There is no other place (SPEC 1.1).
 pub(crate) const FILE: &str = ".bravebot/hooks.json";
 /// The most bytes of it that are used (SPEC 1.3).
-pub(crate) const LARGEST: usize = 65_536;
+pub(crate) const MAX_SIZE: usize = 65_536;
 
 thread_local! {
-    static IS_FIRING: Cell<bool> = const { Cell::new(false) };
+    /// Whether this thread is in a call of the host's own code, which may not fire (SPEC 2.4).
+    static IS_REPORTING: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Fires the hooks of `~/.bravebot/hooks.json`. Clones share one launcher, and one launcher runs one moment at a
@@ -36,57 +45,66 @@ thread_local! {
 /// Make it first thing in the session, before anything of a checkout is read: the file and the environment are taken as
 /// they are now, and a later change of either has no effect (SPEC 1.13, 3.4).
 #[derive(Clone)]
-pub struct Launcher {
-    shared: Arc<Shared>,
-}
+pub struct Launcher(Arc<Shared>);
 
 struct Shared {
     reporter: Box<dyn Reporter>,
+    wording: Wording,
     /// `None` where no hook is in force.
-    armed: Option<Armed>,
+    in_force: Option<InForce>,
 }
 
-struct Armed {
+struct InForce {
     hooks: Vec<Hook>,
     environment: Environment,
-    interrupt: Interrupt,
-    /// Held while a moment runs.
-    stragglers: Mutex<Vec<Straggler>>,
+    is_interrupted: AtomicBool,
+    /// A pipe that wakes the moment that is running, also from another thread (SPEC 5.7).
+    wakeup: OwnedFd,
+    waker: OwnedFd,
+    /// Held while a moment runs. Processes that did not end after SIGKILL; each moment looks for them again.
+    unreaped: Mutex<Vec<Process>>,
 }
 
+/// A line and a column, both from 1, and a sentence that begins with them.
+pub(crate) type Sentence = ((usize, usize), String);
+
+/// How the errors of the core are worded for people.
+#[derive(Clone, Copy)]
+pub(crate) struct Wording {
+    pub(crate) refusal: fn(&Refusal) -> String,
+    /// Each problem of this text, with its line and column.
+    pub(crate) problems: fn(&str, &[Problem]) -> Vec<Sentence>,
+    /// Why this program could not be started.
+    pub(crate) start_error: fn(&str, &StartError) -> String,
+}
+
+/// A descriptor to poll while hooks run, and what to call when it is readable, and before each hook too.
+type Watch<'a> = (BorrowedFd<'a>, &'a mut dyn FnMut());
+
 impl Launcher {
-    /// Reads `~/.bravebot/hooks.json` and the environment. Never fails: a problem of the file is a report, and a file
-    /// that cannot be used means no hooks (SPEC 1.12). Blocks for as long as the file system takes to answer.
-    pub fn new(reporter: impl Reporter + 'static) -> Launcher {
-        Launcher::withholding([], reporter)
-    }
-
-    /// As [`Launcher::new`], and keeps these names from the hooks too, whatever their case: the host's own
-    /// credentials, which are not in the table (SPEC 4.1).
-    pub fn withholding(
-        names: impl IntoIterator<Item = OsString>,
-        reporter: impl Reporter + 'static,
-    ) -> Launcher {
-        let reporter: Box<dyn Reporter> = Box::new(reporter);
-        let hooks = read(&*reporter);
-        let armed = if hooks.is_empty() {
-            None
-        } else {
-            arm(hooks, names, &*reporter)
+    /// Reads the file and the environment, less the names that `names` adds to the table.
+    pub(crate) fn load(names: &[OsString], reporter: Box<dyn Reporter>, wording: Wording) -> Self {
+        let report = |problem: String| {
+            let report = Report::without_hook(Failure::File, problem);
+            barrier(|| tracing::warn!("{report}"));
+            barrier(|| reporter.report(&report));
         };
-        Launcher {
-            shared: Arc::new(Shared { reporter, armed }),
-        }
+        let in_force = InForce::load(names, wording, report).unwrap_or_else(|why| {
+            report(format!("hooks.json not loaded: {why}"));
+            None
+        });
+        Launcher(Arc::new(Shared {
+            reporter,
+            wording,
+            in_force,
+        }))
     }
 
-    /// Whether a hook is in force for `event`. No system call, no allocation, no lock (SPEC 2.5).
+    /// Returns whether a hook is in force for `event`. No system call, no allocation, no lock (SPEC 2.5).
     ///
-    /// For a host that would have to go to another thread to fire; what a hook does cannot be learned from it.
+    /// For a host that would have to go to another thread to fire. It tells nothing of what a hook does.
     pub fn has_hook_for(&self, event: Event<'_>) -> bool {
-        self.shared
-            .armed
-            .as_ref()
-            .is_some_and(|armed| armed.hooks.iter().any(|hook| hook.is_for(&event)))
+        self.in_force_for(event).is_some()
     }
 
     /// Runs the hooks in force for `event` in `directory`, one after the other in the order of the file, and returns
@@ -121,71 +139,91 @@ impl Launcher {
     /// # Ok(()) }
     /// ```
     pub fn fire(&self, event: Event<'_>, directory: &Path) {
-        self.fire_listening(event, directory, Listener::default());
+        self.fire_watching(event, directory, None);
     }
 
-    /// As [`Launcher::fire`], for the command of this package: before each hook and while one runs, what the listener has is
-    /// heard, on this thread.
+    /// As [`Launcher::fire`], for the command of this package: `watch` is a descriptor to poll while hooks run, and what to
+    /// call when it is readable, and before each hook too. That may call [`Launcher::interrupt`].
     #[doc(hidden)]
-    pub fn fire_listening(&self, event: Event<'_>, directory: &Path, listener: Listener<'_>) {
-        if !self.has_hook_for(event) || IS_FIRING.get() {
+    pub fn fire_watching(&self, event: Event<'_>, directory: &Path, mut watch: Option<Watch<'_>>) {
+        let Some(in_force) = self.in_force_for(event) else {
+            return;
+        };
+        if IS_REPORTING.get() {
             return;
         }
-        let Some(armed) = &self.shared.armed else {
-            return;
+        // Waits for the moment that is running. The next may begin when this is dropped.
+        let mut unreaped = in_force
+            .unreaped
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        in_force.is_interrupted.store(false, Ordering::SeqCst);
+        in_force.take_interrupt();
+        unreaped.retain_mut(|process| process.reap().is_none());
+        let wakeup = in_force.wakeup.as_fd();
+        let watched = watch.as_ref().map_or(wakeup, |(descriptor, _)| *descriptor);
+        let wakeups = [wakeup, watched];
+        let mut is_interrupted = || {
+            if let Some((_, call)) = &mut watch {
+                call();
+            }
+            in_force.take_interrupt()
         };
-        let mut moment = Running::begin(armed);
-        let mut ears = Ears {
-            interrupt: &armed.interrupt,
-            listener,
-        };
-        for hook in armed.hooks.iter().filter(|hook| hook.is_for(&event)) {
-            ears.hear();
-            if armed.interrupt.is_requested() {
+        for hook in in_force.hooks.iter().filter(|hook| hook.is_for(&event)) {
+            if is_interrupted() {
                 break;
             }
-            self.run(armed, hook, directory, &mut ears, &mut moment.stragglers);
+            self.report(hook, || {
+                // The reporter may have interrupted the moment.
+                if is_interrupted() {
+                    return Ok(Ending::Interrupted);
+                }
+                let path = process::find(&hook.program, in_force.environment.value("PATH"))?;
+                let command = Command {
+                    // Neither the program nor an environment block can hold a NUL.
+                    path: &CString::new(path.as_os_str().as_bytes()).unwrap_or_default(),
+                    argv: &hook.argv,
+                    environment: in_force.environment.block(),
+                    directory,
+                    input: hook.on.line(),
+                    bound: hook.bound,
+                };
+                process::run(&command, &wakeups, &mut is_interrupted, &mut unreaped)
+            });
         }
     }
 
-    /// Ends the moment that is running: its hook is sent SIGTERM and SIGCONT, after 250 ms SIGKILL, without a report, and
-    /// the rest of the moment is skipped. Returns at once. A moment that begins later is untouched; where none is
+    /// Interrupts the moment that is running: its hook is sent SIGTERM and SIGCONT, after 250 ms SIGKILL, without a report,
+    /// and the rest of the moment is skipped. Returns at once. A moment that begins later is untouched; where none is
     /// running this does nothing (SPEC 5.7).
     ///
-    /// A call that another thread has made, and that waits for the moment that runs, begins later. A host that cancels a turn
-    /// with delegates sets a flag of its own first, and looks at it before each call fires; docs/hosts.md shows how.
+    /// A call of another thread that waits for the running moment begins later. A host that cancels a turn with delegates
+    /// sets a flag of its own first, and looks at it before each call fires; docs/hosts.md shows how.
     pub fn interrupt(&self) {
-        if let Some(armed) = &self.shared.armed {
-            armed.interrupt.now();
+        if let Some(in_force) = &self.0.in_force {
+            in_force.is_interrupted.store(true, Ordering::SeqCst);
+            // A full pipe wakes as well.
+            let _ = write(&in_force.waker, b"!");
         }
     }
 
-    fn run(
-        &self,
-        armed: &Armed,
-        hook: &Hook,
-        directory: &Path,
-        ears: &mut Ears<'_, '_>,
-        stragglers: &mut Vec<Straggler>,
-    ) {
-        let program = escaped(hook.run.program().as_bytes());
-        let span =
-            barrier(|| tracing::debug_span!("hook", moment = hook.on.name(), program = %program));
-        self.tell(|reporter| {
-            reporter.progress(Progress::Started {
-                moment: hook.on,
-                program: &program,
-            })
-        });
-        // The reporter may have interrupted the moment.
-        let ending = if armed.interrupt.is_requested() {
-            Ok(Ending::Interrupted)
-        } else {
-            start(armed, hook, directory, ears, stragglers)
-        };
-        self.tell(|reporter| reporter.progress(Progress::Over));
-        let report = failure(&ending, hook)
-            .map(|failure| Report::of_hook(hook.on, hook.run.program().clone(), failure));
+    fn in_force_for(&self, event: Event<'_>) -> Option<&InForce> {
+        let in_force = self.0.in_force.as_ref()?;
+        let is_wanted = in_force.hooks.iter().any(|hook| hook.is_for(&event));
+        is_wanted.then_some(in_force)
+    }
+
+    /// Runs one hook by `run`, and tells the reporter and `tracing` of it.
+    fn report(&self, hook: &Hook, run: impl FnOnce() -> Result<Ending, StartError>) {
+        let (reporter, moment) = (&*self.0.reporter, hook.on);
+        let program = &*escaped(hook.program.as_bytes());
+        let span = barrier(|| tracing::debug_span!("hook", moment = moment.name(), %program));
+        barrier(|| reporter.progress(Progress::Started { moment, program }));
+        let ending = run();
+        barrier(|| reporter.progress(Progress::Over));
+        let failure = failure(ending, hook, self.0.wording);
+        let hook = (moment, Arc::clone(&hook.program));
+        let report = failure.map(|(what, failure)| Report::of_hook(hook, failure, &what));
         barrier(|| {
             let _entered = span.as_ref().map(tracing::Span::enter);
             match &report {
@@ -194,136 +232,95 @@ impl Launcher {
             }
         });
         barrier(|| drop(span));
-        if let Some(report) = &report {
-            self.tell(|reporter| reporter.report(report));
+        barrier(|| report.iter().for_each(|report| reporter.report(report)));
+    }
+}
+
+impl InForce {
+    /// Reads the file and the environment; `None` where no hook is in force.
+    fn load(
+        names: &[OsString],
+        wording: Wording,
+        report: impl Fn(String),
+    ) -> Result<Option<InForce>, String> {
+        let read = |home: Option<Home>| home.map_or(Ok(None), |home| home.read(FILE, MAX_SIZE));
+        let text = Home::new(std::env::var_os("HOME")).and_then(read);
+        let Some(file) = text.map_err(|refusal| (wording.refusal)(&refusal))? else {
+            return Ok(None);
+        };
+        let (hooks, problems) = hooks::parse(&file);
+        for (_, problem) in (wording.problems)(hooks::valid_text(&file), &problems) {
+            report(problem);
         }
-    }
-
-    fn tell(&self, what: impl FnOnce(&dyn Reporter)) {
-        barrier(|| what(&*self.shared.reporter));
-    }
-}
-
-/// The one moment of a launcher that is running; dropped, the next may begin.
-struct Running<'a> {
-    stragglers: MutexGuard<'a, Vec<Straggler>>,
-}
-
-impl<'a> Running<'a> {
-    fn begin(armed: &'a Armed) -> Running<'a> {
-        let mut stragglers = armed
-            .stragglers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        IS_FIRING.set(true);
-        armed.interrupt.begin();
-        stragglers.retain_mut(|straggler| !straggler.is_gone());
-        Running { stragglers }
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        IS_FIRING.set(false);
-    }
-}
-
-fn start(
-    armed: &Armed,
-    hook: &Hook,
-    directory: &Path,
-    ears: &mut Ears<'_, '_>,
-    stragglers: &mut Vec<Straggler>,
-) -> Result<Ending, StartError> {
-    let path = hook.run.find(armed.environment.value("PATH"))?;
-    let start = Start {
-        path: &path,
-        words: hook.run.words(),
-        environment: armed.environment.block(),
-        directory,
-        input: hook.on.line(),
-    };
-    process::run(&start, hook.bound, ears, stragglers)
-}
-
-/// The first that applies, in the order of SPEC 6.1.
-fn failure(ending: &Result<Ending, StartError>, hook: &Hook) -> Option<Failure> {
-    match ending {
-        Err(error) => Some(Failure::NotStarted(error.clone())),
-        Ok(Ending::AtBound { ended }) => Some(Failure::TimedOut {
-            seconds: hook.bound.as_secs(),
-            ended: *ended,
-        }),
-        Ok(Ending::Alone {
-            change: Some(Change::Killed(signal)),
-            ..
-        }) => Some(Failure::Killed(*signal)),
-        Ok(Ending::Alone {
-            change: Some(Change::Exited(status)),
-            ..
-        }) if *status != 0 => Some(Failure::Exited(*status)),
-        Ok(Ending::Alone { left: true, .. }) => Some(Failure::LeftRunning),
-        Ok(Ending::Alone { .. } | Ending::Interrupted) => None,
-    }
-}
-
-fn read(reporter: &dyn Reporter) -> Vec<Hook> {
-    let text = Home::of(std::env::var_os("HOME")).and_then(|home| match home {
-        Some(home) => home.read(FILE, LARGEST),
-        None => Ok(None),
-    });
-    match text {
-        Ok(Some(text)) => {
-            let hooks = hooks::parse(&text);
-            hooks
-                .problems
-                .iter()
-                .for_each(|problem| say(reporter, problem));
-            hooks.in_force
+        if hooks.is_empty() {
+            return Ok(None);
         }
-        Ok(None) => Vec::new(),
-        Err(refusal) => {
-            say(reporter, format_args!("hooks.json not loaded: {refusal}"));
-            Vec::new()
-        }
-    }
-}
-
-/// Reports a problem of the file.
-fn say(reporter: &dyn Reporter, problem: impl fmt::Display) {
-    let report = Report::of_file(problem);
-    barrier(|| tracing::warn!("{report}"));
-    barrier(|| reporter.report(&report));
-}
-
-fn arm(
-    hooks: Vec<Hook>,
-    names: impl IntoIterator<Item = OsString>,
-    reporter: &dyn Reporter,
-) -> Option<Armed> {
-    let names: Vec<OsString> = names.into_iter().collect();
-    match Interrupt::new() {
-        Ok(interrupt) => Some(Armed {
+        let no_pipe = |error: Errno| format!("no pipe can be made: {}", error.desc());
+        let (wakeup, waker) = sys::pipe(OFlag::O_NONBLOCK).map_err(no_pipe)?;
+        Ok(Some(InForce {
             hooks,
-            environment: Environment::withholding(std::env::vars_os(), &names),
-            interrupt,
-            stragglers: Mutex::default(),
-        }),
-        Err(error) => {
-            say(
-                reporter,
-                format_args!(
-                    "hooks.json not loaded: no pipe can be made: {}",
-                    error.desc()
-                ),
-            );
-            None
-        }
+            environment: Environment::withholding(std::env::vars_os(), names),
+            is_interrupted: AtomicBool::new(false),
+            wakeup,
+            waker,
+            unreaped: Mutex::default(),
+        }))
+    }
+
+    /// Returns whether the moment was interrupted, and makes `wakeup` unreadable again.
+    fn take_interrupt(&self) -> bool {
+        let mut bytes = [0; 64];
+        while read(&self.wakeup, &mut bytes).is_ok_and(|length| length > 0) {}
+        self.is_interrupted.load(Ordering::SeqCst)
     }
 }
 
-/// Keeps a panic of the host's own code, a display or a subscriber, from the turn (SPEC 6.5).
+/// What happened in words and the first failure that applies, in the order of SPEC 6.1.
+fn failure(
+    ending: Result<Ending, StartError>,
+    hook: &Hook,
+    wording: Wording,
+) -> Option<(String, Failure)> {
+    let seconds = hook.bound.as_secs();
+    let timed_out = |end| {
+        let what = format!("was still running after {seconds} s and {end}");
+        (what, Failure::TimedOut(seconds))
+    };
+    Some(match ending {
+        Err(error) => {
+            let why = (wording.start_error)(&hook.program, &error);
+            (format!("could not be started: {why}"), Failure::NotStarted)
+        }
+        Ok(Ending::TimedOut) => timed_out("was stopped"),
+        Ok(Ending::NotKilled) => timed_out("could not be killed"),
+        Ok(Ending::Interrupted) => return None,
+        Ok(Ending::LeftRunning) => {
+            let what = "ended but left processes behind, which were killed";
+            (what.to_owned(), Failure::LeftRunning)
+        }
+        Ok(Ending::Exited(status)) => match (status.code(), status.signal().map(signal_name)) {
+            (_, Some(name)) => (format!("was killed by {name}"), Failure::Killed(name)),
+            (Some(code @ 1..), _) => (format!("exited with status {code}"), Failure::Exited(code)),
+            _ => return None,
+        },
+    })
+}
+
+/// The name of a signal: `SIGSEGV`, `SIGRTMIN+3`; a number where it has none.
+fn signal_name(signal: i32) -> String {
+    let first_real_time = libc::SIGRTMIN();
+    match Signal::try_from(signal) {
+        Ok(signal) => signal.as_str().to_owned(),
+        Err(_) if signal >= first_real_time => format!("SIGRTMIN+{}", signal - first_real_time),
+        Err(_) => format!("signal {signal}"),
+    }
+}
+
+/// Calls the host's own code, a display or a subscriber. Keeps its panics from the turn (SPEC 6.5), and keeps it from firing.
 fn barrier<T>(call: impl FnOnce() -> T) -> Option<T> {
+    let is_nested = IS_REPORTING.replace(true);
     // Nothing of ours is left half changed: what is called has shared references alone.
-    catch_unwind(AssertUnwindSafe(call)).ok()
+    let outcome = catch_unwind(AssertUnwindSafe(call)).ok();
+    IS_REPORTING.set(is_nested);
+    outcome
 }

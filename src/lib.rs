@@ -24,85 +24,41 @@
 //! ```
 //!
 //! Firing blocks, at most 31.25 seconds a hook; an asynchronous host fires on a thread that may block. A run inside the
-//! turn gets a [`Delegate`], which has no way to a turn moment. [`Launcher::interrupt`] ends the moment that is running.
+//! turn gets a [`Delegate`], which cannot fire a turn moment. [`Launcher::interrupt`] ends the moment that is running.
 //!
 //! Holds on Linux with glibc 2.34 or later. Elsewhere it compiles, and there are no hooks; macOS is not supported yet. The
 //! promises, with the attacker and the test for each, are in `SECURITY.md`; the costs in `README.md`.
 
-mod moment;
-mod reporter;
-mod turn;
-
-pub use moment::{Event, Moment};
-pub use reporter::{Progress, Reporter};
-pub use turn::{Delegate, Turn};
-
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod argv;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod caution;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod check;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod descriptor;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+// What needs the system begins with a `cfg` of its own, and is not there on a system without support.
 mod environment;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod escape;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod foreign;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod explain;
 mod hooks;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod interrupt;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod json_fault;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod judge;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod launcher;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod near_miss;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod problem;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod moment;
 mod process;
-#[doc(hidden)]
-#[cfg(all(any(test, fuzzing), target_os = "linux", target_env = "gnu"))]
-pub mod properties;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod report;
 #[doc(hidden)]
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub mod sys;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod trust;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod turn;
 mod turn_log;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod user;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod walk;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod withheld;
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+mod unsupported;
 
+pub use moment::{Event, Moment};
+pub use report::{Progress, Report, Reporter};
+pub use turn::{Delegate, Turn};
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub use unsupported::{Launcher, TurnLog};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use check::{Check, CheckedEntry, Finding};
+pub use {
+    explain::{Check, CheckedEntry, Finding, Summary},
+    launcher::Launcher,
+    turn_log::TurnLog,
+};
+
+// For the command of this package, as `sys` is, and not part of the API.
 #[doc(hidden)]
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use descriptor::above_standard_streams;
-#[doc(hidden)]
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use escape::{escaped, quoted};
-#[doc(hidden)]
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use interrupt::Listener;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use turn_log::{LastReport, Summary};
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use {launcher::Launcher, report::Report, turn_log::TurnLog};
-
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-mod elsewhere;
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub use elsewhere::{Launcher, Report, TurnLog};

@@ -1,8 +1,4 @@
-//! The command `bravebot-hooks`: the library for every agent that cannot link it.
-//!
-//! It has no entry point of the Rust runtime. That would set SIGPIPE to be ignored and open `/dev/null` for standard
-//! streams that are closed, both before any line of ours, and COMMAND of `turn` is to find everything as the launcher
-//! found it (SPEC 8.2).
+//! The command `bravebot-hooks`, for agents that cannot link the library.
 #![no_main]
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
@@ -11,13 +7,5 @@ compile_error!(
 );
 
 mod cli;
-
-/// main(3p). The standard library finds the arguments by itself.
-#[expect(
-    unsafe_code,
-    reason = "the one exported name; a C program has exactly one main"
-)]
-#[unsafe(no_mangle)]
-pub extern "C" fn main() -> std::ffi::c_int {
-    cli::main()
-}
+#[path = "sys/entry.rs"]
+mod entry;

@@ -1,6 +1,6 @@
 //! The three moments of a turn, the line of JSON that a hook reads at each, and the event that a host fires.
 //!
-//! Knows nothing of files, processes or hooks. Each line is a literal: nothing from a model, a tool or a checkout
+//! Knows nothing of files, processes or hooks. Each line is a literal, so nothing from a model, a tool or a checkout
 //! can reach it (SPEC 3.5, 7.4).
 
 use std::fmt;
@@ -38,7 +38,7 @@ impl Moment {
         Moment::ALL.into_iter().find(|moment| moment.name() == name)
     }
 
-    /// What a hook finds on its standard input: one line, and then end of file (SPEC 3.5).
+    /// The line that a hook reads on its standard input, followed by end of file (SPEC 3.5).
     pub(crate) const fn line(self) -> &'static [u8] {
         match self {
             Moment::TurnStarted => b"{\"event\":\"turn-started\"}\n",
@@ -68,7 +68,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// The moment that this event is.
+    /// The moment of this event.
     pub const fn moment(&self) -> Moment {
         match self {
             Event::TurnStarted => Moment::TurnStarted,

@@ -1,378 +1,260 @@
-//! The turn log of the command, `~/.bravebot/hooks.log`: JSON Lines, one object a report (SPEC 8.5).
+//! The turn log, `~/.bravebot/hooks.log`: JSON Lines, one object a report (SPEC 8.5).
 //!
-//! Knows reports and nothing of what made them. The file is opened, judged and closed for each report, so nothing is held
-//! between them; each line is one write at the end of the file, so it is whole also when many processes write.
+//! The file is opened, judged and closed for each report, so nothing is held between them. Each line is one write at the
+//! end of the file, so it is whole also when many processes write. Knows reports and nothing of what made them.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, Flock, FlockArg, OFlag, openat, renameat};
-use nix::sys::stat::{FileStat, Mode, SFlag, fchmod, fstat, fstatat};
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::libc;
+use nix::sys::stat::{FileStat, Mode, fchmod, fstat, fstatat};
 use nix::unistd::{geteuid, write};
-use serde_json::value::RawValue;
 
-use crate::descriptor::above_standard_streams;
-use crate::escape::{escaped, is_hidden};
-use crate::report::{Failure, Fault, Refusal, Report, signal_name};
-use crate::trust::Home;
+use crate::escape::{escaped, is_invisible};
+use crate::report::{Failure, Report};
+use crate::sys::{above_stderr, errno};
+use crate::trust::{Fault, Home, READ, Refusal};
 
 const DIRECTORY: &str = ".bravebot";
 const NAME: &str = "hooks.log";
-const LOG: &str = ".bravebot/hooks.log";
+pub(crate) const LOG: &str = ".bravebot/hooks.log";
 const OLDER: &str = "hooks.log.1";
 /// Past this many bytes the file becomes [`OLDER`].
-const LARGEST: u64 = 1024 * 1024;
+pub(crate) const MAX_SIZE: u64 = 1024 * 1024;
 /// How often the log is opened again because somebody else has just rotated it.
-const MOST_TRIES: u32 = 8;
+const MAX_TRIES: u32 = 8;
+const APPEND: OFlag = OFlag::from_bits_retain(libc::O_RDWR | libc::O_APPEND | libc::O_CREAT);
+/// Where its owner, which is this user, can read and write.
+const MODE: Mode = Mode::S_IRUSR.union(Mode::S_IWUSR);
 
 /// Where reports are kept for the person who was not looking: `~/.bravebot/hooks.log`.
 ///
 /// Past 1 MiB it becomes `hooks.log.1`, and the `hooks.log.1` before it is gone. Where `HOME` is unset or `~/.bravebot` does
 /// not exist there is no log, as there are no hooks.
 pub struct TurnLog {
-    home: Result<Option<Home>, Refusal>,
+    /// `HOME` as it was when this was made. It is judged for each report: most turns have none.
+    home: Option<OsString>,
     directory: String,
-    /// What of [`said`] stood in the log of problems of the file when it was first needed, and what was added since.
-    standing: Mutex<Option<BTreeSet<String>>>,
+    /// Words what keeps the log from being used.
+    wording: fn(&Refusal) -> String,
+    /// The parts of lines that tell of problems of the file and are in the log, once they were needed.
+    problems: Mutex<Option<BTreeSet<String>>>,
 }
 
 impl TurnLog {
-    /// A log for a turn in `directory`, which every line names, below `HOME` as it is now. Opens nothing yet.
-    pub fn of_turn_in(directory: &Path) -> TurnLog {
-        let name = directory
-            .to_str()
-            .map_or_else(|| escaped(directory.as_os_str().as_bytes()), str::to_owned);
+    pub(crate) fn new(directory: &Path, wording: fn(&Refusal) -> String) -> TurnLog {
+        let escape = || escaped(directory.as_os_str().as_bytes());
+        let directory = directory.to_str().map_or_else(escape, str::to_owned);
         TurnLog {
-            home: Home::of(std::env::var_os("HOME")),
-            directory: name,
-            standing: Mutex::default(),
+            home: env::var_os("HOME"),
+            directory,
+            wording,
+            problems: Mutex::default(),
         }
     }
 
-    /// Adds one line for `report`. A problem of the file that stands in the log already is not written again.
+    /// Adds one line for `report`. A problem of the file that is in the log already is not added again.
     ///
     /// Blocks for as long as the file system takes; never on another process. What keeps the line from being written is
     /// returned as a report for the display: a log file that is a link, has a second link, is not a file of this user, or
-    /// lies where others can write, is not used.
+    /// is where others can write, is not used.
     pub fn add(&self, report: &Report) -> Result<(), Report> {
-        self.add_or(report, || {})
-    }
-
-    /// As [`TurnLog::add`], for the command of this package: calls `not_written` first where there is no line.
-    #[doc(hidden)]
-    pub fn add_or(&self, report: &Report, not_written: impl FnOnce()) -> Result<(), Report> {
-        let Err(refusal) = self.try_to_add(report) else {
-            return Ok(());
-        };
-        not_written();
-        let refusal = refusal.to_string();
-        match report.failure() {
-            // What keeps the log from being used has just been said of the hooks file itself.
-            Failure::File(text) if text.ends_with(&refusal) => Ok(()),
-            _ => Err(not_written_for(&refusal)),
-        }
+        self.with_home(|home| self.append(home, report))
     }
 
     /// For the command of this package: what would keep a line from being written now. Makes the file where there is none.
     #[doc(hidden)]
-    pub fn try_out(&self) -> Result<(), Report> {
-        let Some(home) = self.home.as_ref().map_err(not_written_for)? else {
-            return Ok(());
-        };
-        Self::file(home)
-            .map(drop)
-            .map_err(|refusal| not_written_for(&refusal))
+    pub fn try_open(&self) -> Result<(), Report> {
+        self.with_home(|home| open(home).map(drop))
     }
 
-    fn file(home: &Home) -> Result<File, Refusal> {
-        let at = |path: &str, fault| Refusal::below_home(&home.join(path), fault);
-        let directory = home
-            .directory(DIRECTORY)?
-            .ok_or_else(|| at(DIRECTORY, Fault::Missing))?;
-        let refused = |fault| at(LOG, fault);
-        open(&directory).map_err(|fault| match fault {
-            Fault::CannotRotate(_) => at(".bravebot/hooks.log.1", fault),
-            Fault::System(Errno::EACCES) => {
-                match (
-                    fstatat(&directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW),
-                    fstat(&directory),
-                ) {
-                    (Ok(log), _) if log.st_uid == geteuid().as_raw() => refused(Fault::Closed),
-                    (Ok(log), _) => refused(Fault::NotYours { owner: log.st_uid }),
-                    (_, Ok(stat)) => at(DIRECTORY, Fault::NotWritable { owner: stat.st_uid }),
-                    _ => refused(fault),
-                }
-            }
-            _ => refused(fault),
+    fn with_home(&self, use_home: impl FnOnce(&Home) -> Result<(), Refusal>) -> Result<(), Report> {
+        let home = Home::new(self.home.clone());
+        let outcome = home.and_then(|home| home.as_ref().map_or(Ok(()), use_home));
+        outcome.map_err(|refusal| {
+            let what = format!("hooks.log not written: {}", (self.wording)(&refusal));
+            Report::without_hook(Failure::Log, what)
         })
     }
 
-    fn try_to_add(&self, report: &Report) -> Result<(), Refusal> {
-        let Some(home) = self.home.as_ref().map_err(Refusal::clone)? else {
-            return Ok(());
-        };
-        let file = Self::file(home)?;
-        let refused = |fault| Refusal::below_home(&home.join(LOG), fault);
-        let said = said(report);
-        let is_of_file = matches!(report.failure(), Failure::File(_));
-        let mut standing = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
-        if is_of_file
-            && standing
-                .get_or_insert_with(|| standing_in(&file))
-                .contains(&said)
-        {
-            return Ok(());
+    fn append(&self, home: &Home, report: &Report) -> Result<(), Refusal> {
+        let file = open(home)?;
+        let (part, mut line) = self.line(report);
+        let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+        if report.failure == Failure::File {
+            let logged = problems.get_or_insert_with(|| problems_in(&file));
+            if !logged.insert(part.clone()) {
+                return Ok(());
+            }
         }
-        let mut line = self.line(report, &said);
         if !ends_a_line(&file) {
-            // The disk was full in the middle of a line.
+            // Where a disk was full in the middle of a line, this one begins anew.
             line.insert(0, '\n');
         }
-        match write(&file, line.as_bytes()) {
-            Ok(written) if written == line.len() => {}
-            Ok(_) => return Err(refused(Fault::System(Errno::ENOSPC))),
-            Err(error) => return Err(refused(Fault::System(error))),
-        }
-        if let Some(standing) = &mut *standing {
-            standing.insert(said);
-        }
-        Ok(())
+        let fault = match write(&file, line.as_bytes()) {
+            Ok(written) if written == line.len() => return Ok(()),
+            Ok(_) => Errno::ENOSPC,
+            Err(error) => error,
+        };
+        // Not in the log, so it may be tried again.
+        let _ = problems.as_mut().map(|problems| problems.remove(&part));
+        Err(home.refusal(LOG, fault.into()))
     }
 
-    fn line(&self, report: &Report, said: &str) -> String {
-        let mut line = format!("{{\"time\":\"{}\",", rfc3339(SystemTime::now()));
-        if let (Some(moment), Some(program)) = (report.moment(), report.program_unescaped()) {
-            line.push_str(&format!(
-                "\"moment\":\"{moment}\",\"program\":{},",
-                json(program)
-            ));
-        }
-        line.push_str(said);
-        line.push_str(&json(&self.directory));
-        match report.failure() {
-            Failure::Exited(status) => line.push_str(&format!(",\"status\":{status}")),
-            Failure::Killed(signal) => {
-                line.push_str(&format!(",\"signal\":\"{}\"", signal_name(*signal)))
-            }
-            Failure::TimedOut { seconds, .. } => line.push_str(&format!(",\"seconds\":{seconds}")),
-            _ => {}
-        }
-        line.push_str("}\n");
-        line
-    }
-}
-
-/// What the log holds, for a person who asks.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Summary {
-    /// Where it is, or would be.
-    pub path: PathBuf,
-    /// How many reports it holds; those in the older file not counted.
-    pub reports: usize,
-    /// The last one.
-    pub last: Option<LastReport>,
-}
-
-/// The last report of the log.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct LastReport {
-    /// When, as it is written there (RFC 3339).
-    pub written: String,
-    /// When; `None` where that cannot be read.
-    pub time: Option<SystemTime>,
-    /// What the display got.
-    pub message: String,
-}
-
-impl Summary {
-    /// Opens the log only to read, by the same rules, and makes none.
-    pub(crate) fn of(home: &Home) -> Summary {
-        let mut summary = Summary {
-            path: home.join(DIRECTORY).join(NAME),
-            reports: 0,
-            last: None,
+    /// Returns the part of a line by which a report is found again in the log, and the line. No string in a line can contain
+    /// such a part, since a quote in a string is escaped.
+    fn line(&self, report: &Report) -> (String, String) {
+        let (failure, more) = match &report.failure {
+            Failure::NotStarted => ("not-started", String::new()),
+            Failure::TimedOut(seconds) => ("timed-out", format!(r#","seconds":{seconds}"#)),
+            Failure::Killed(signal) => ("killed", format!(r#","signal":"{signal}""#)),
+            Failure::Exited(status) => ("exited", format!(r#","status":{status}"#)),
+            Failure::LeftRunning => ("left-running", String::new()),
+            Failure::File => ("file", String::new()),
+            Failure::Log => ("log", String::new()),
         };
-        let Ok(Some(directory)) = home.directory(DIRECTORY) else {
-            return summary;
-        };
-        let flags = OFlag::O_RDONLY
-            | OFlag::O_NOFOLLOW
-            | OFlag::O_NONBLOCK
-            | OFlag::O_NOCTTY
-            | OFlag::O_CLOEXEC;
-        let Ok(file) = openat(&directory, NAME, flags, Mode::empty()) else {
-            return summary;
-        };
-        if !fstat(&file).is_ok_and(|stat| judge(&stat).is_ok()) {
-            return summary;
-        }
-        let mut bytes = Vec::new();
-        let _ = File::from(file).take(2 * LARGEST).read_to_end(&mut bytes);
-        for line in bytes.split(|byte| *byte == b'\n') {
-            let Ok(report) = serde_json::from_slice::<BTreeMap<String, &RawValue>>(line) else {
-                continue;
-            };
-            let text = |key: &str| serde_json::from_str::<String>(report.get(key)?.get()).ok();
-            if let Some(message) = text("message") {
-                summary.reports += 1;
-                let written = text("time").unwrap_or_default();
-                let (time, message) = (of_rfc3339(&written), plain(&message));
-                summary.last = Some(LastReport {
-                    written: plain(&written),
-                    time,
-                    message,
-                });
-            }
-        }
-        summary
+        let hook = report.hook.as_ref().map(|(moment, program)| {
+            format!(r#""moment":"{moment}","program":{},"#, json(program))
+        });
+        let message = json(&report.to_string());
+        let part = format!(r#""failure":"{failure}","message":{message}"#);
+        let (hook, directory) = (hook.unwrap_or_default(), json(&self.directory));
+        let time = rfc3339(SystemTime::now());
+        let line =
+            format!("{{\"time\":\"{time}\",{hook}{part},\"directory\":{directory}{more}}}\n");
+        (part, line)
     }
 }
 
-/// What stands in a log is escaped already; somebody who edited it may have undone that.
-fn plain(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() && !is_hidden(*c))
-        .collect()
+/// The parts of the lines in the log that tell of problems of the file.
+fn problems_in(file: &File) -> BTreeSet<String> {
+    let mut bytes = Vec::new();
+    let _ = file.take(2 * MAX_SIZE).read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let parts = text.lines().filter_map(|line| {
+        let start = line.find(r#""failure":"file""#)?;
+        let (part, _) = line[start..].split_once(r#","directory":"#)?;
+        Some(part.to_owned())
+    });
+    parts.collect()
 }
 
-/// The middle of a line: by this text a report that stands in the log is found again. No string in a line can hold it,
-/// since a quote within a string is escaped.
-fn said(report: &Report) -> String {
-    format!(
-        "\"failure\":\"{}\",\"message\":{},\"directory\":",
-        report.failure().word(),
-        json(&report.to_string())
-    )
+/// Opens the log, after it was rotated if it is past its limit.
+fn open(home: &Home) -> Result<File, Refusal> {
+    let Some(directory) = home.directory(DIRECTORY)? else {
+        return Err(home.refusal(DIRECTORY, Fault::Missing));
+    };
+    open_in(&directory).map_err(|fault| {
+        let path = match fault {
+            Fault::CannotRotate(_) => ".bravebot/hooks.log.1",
+            Fault::DirectoryNotWritable(_) => DIRECTORY,
+            _ => LOG,
+        };
+        home.refusal(path, fault)
+    })
 }
 
-fn not_written_for(refusal: impl std::fmt::Display) -> Report {
-    Report::of_log(format_args!("hooks.log not written: {refusal}"))
-}
-
-/// The file to write to, past its limit after it was made the older one.
-fn open(directory: &OwnedFd) -> Result<File, Fault> {
-    for _ in 0..MOST_TRIES {
-        let (file, stat) = open_and_judge(directory)?;
-        if stat.st_size.cast_unsigned() <= LARGEST {
+fn open_in(directory: &OwnedFd) -> Result<File, Fault> {
+    for _ in 0..MAX_TRIES {
+        let (file, stat) = open_and_judge(directory, READ | APPEND)?;
+        // Whatever the umask is, and whatever the mode was.
+        if stat.st_mode & 0o7777 != 0o600 {
+            fchmod(&file, MODE)?;
+        }
+        let size = stat.st_size.cast_unsigned();
+        if size <= MAX_SIZE {
             return Ok(file);
         }
-        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => {
-                let at_name = fstatat(directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW);
-                let is_this =
-                    at_name.is_ok_and(|at| (at.st_dev, at.st_ino) == (stat.st_dev, stat.st_ino));
-                // Where the name has another file by now, somebody else was faster.
-                if is_this {
-                    // A log that cannot be made the older one would grow without end.
+        // The lock is released when the file is closed.
+        match file.try_lock() {
+            Ok(()) => {
+                let found = fstatat(directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW);
+                // Otherwise somebody else was faster.
+                if found.is_ok_and(|it| (it.st_dev, it.st_ino) == (stat.st_dev, stat.st_ino)) {
+                    // A log that cannot be rotated would grow without end.
                     renameat(directory, NAME, directory, OLDER).map_err(Fault::CannotRotate)?;
                 }
-                drop(file);
             }
-            // Somebody else is at it: a line more in the older file is no loss, a file without end would be.
-            Err((file, _)) if stat.st_size.cast_unsigned() <= 2 * LARGEST => return Ok(file),
-            Err((_, error)) => return Err(Fault::CannotRotate(error)),
+            // Somebody else is rotating it: a line more in the older file is no loss.
+            Err(_) if size <= 2 * MAX_SIZE => return Ok(file),
+            Err(TryLockError::WouldBlock) => return Err(Fault::CannotRotate(Errno::EWOULDBLOCK)),
+            Err(TryLockError::Error(error)) => return Err(Fault::CannotRotate(errno(error))),
         }
     }
     Err(Fault::CannotRotate(Errno::EBUSY))
 }
 
-fn open_and_judge(directory: &OwnedFd) -> Result<(File, FileStat), Fault> {
-    let flags = OFlag::O_RDWR
-        | OFlag::O_APPEND
-        | OFlag::O_CREAT
-        | OFlag::O_NOFOLLOW
-        | OFlag::O_NONBLOCK
-        | OFlag::O_NOCTTY
-        | OFlag::O_CLOEXEC;
-    let file = match openat(
-        directory.as_fd(),
-        NAME,
-        flags,
-        Mode::S_IRUSR | Mode::S_IWUSR,
-    ) {
-        Ok(file) => above_standard_streams(file).map_err(Fault::System)?,
+/// Opens the log, which is a regular file of this user with one link.
+fn open_and_judge(directory: &OwnedFd, flags: OFlag) -> Result<(File, FileStat), Fault> {
+    let file = match openat(directory, NAME, flags, MODE) {
+        Ok(file) => above_stderr(file)?,
         Err(Errno::ELOOP) => return Err(Fault::NotAFile("a link")),
         Err(Errno::EISDIR) => return Err(Fault::NotAFile("a directory")),
         Err(Errno::ENXIO) => return Err(Fault::NotAFile("a socket or a device")),
-        Err(error) => return Err(Fault::System(error)),
+        Err(Errno::EACCES) => return Err(denied(directory)?),
+        Err(error) => return Err(error.into()),
     };
-    let stat = fstat(&file).map_err(Fault::System)?;
-    judge(&stat)?;
-    // Whatever the umask, and whatever it was.
-    if stat.st_mode & 0o7777 != 0o600 {
-        fchmod(&file, Mode::S_IRUSR | Mode::S_IWUSR).map_err(Fault::System)?;
-    }
-    Ok((File::from(file), stat))
-}
-
-/// A regular file of this user with one link.
-fn judge(stat: &FileStat) -> Result<(), Fault> {
-    if SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
-        Err(Fault::NotAFile("a FIFO or a device"))
-    } else if stat.st_uid != geteuid().as_raw() {
-        Err(Fault::NotYours { owner: stat.st_uid })
-    } else if stat.st_nlink != 1 {
-        Err(Fault::HardLinks)
-    } else {
-        Ok(())
+    let stat = fstat(&file)?;
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG if stat.st_uid != geteuid().as_raw() => Err(Fault::NotOwned(stat.st_uid)),
+        libc::S_IFREG if stat.st_nlink != 1 => Err(Fault::HardLinks),
+        libc::S_IFREG => Ok((file.into(), stat)),
+        _ => Err(Fault::NotAFile("a FIFO or a device")),
     }
 }
 
-/// Which problems of the file stand in the log: of each line that is one, the part that [`said`] makes.
-fn standing_in(mut file: &File) -> BTreeSet<String> {
-    let mut bytes = Vec::new();
-    // A little more than its limit, whatever its size.
-    let _ = Read::by_ref(&mut file)
-        .take(2 * LARGEST)
-        .read_to_end(&mut bytes);
-    let text = String::from_utf8_lossy(&bytes);
-    let said = text.lines().filter_map(|line| {
-        let part = &line[line.find("\"failure\":\"file\"")?..];
-        const END: &str = "\"directory\":";
-        part.get(..part.find(END)? + END.len())
-    });
-    said.map(str::to_owned).collect()
+/// Whose permission is missing, after EACCES.
+fn denied(directory: &OwnedFd) -> Result<Fault, Errno> {
+    let log = fstatat(directory, NAME, AtFlags::AT_SYMLINK_NOFOLLOW);
+    Ok(match log {
+        Ok(log) if log.st_uid == geteuid().as_raw() => Fault::NotReadableAndWritable,
+        Ok(log) => Fault::NotOwned(log.st_uid),
+        Err(_) => Fault::DirectoryNotWritable(fstat(directory)?.st_uid),
+    })
 }
 
-/// Whether the last line is whole. One that another process is writing across the end of a page is seen by halves for a
-/// moment (write(2)), and is whole soon after.
-fn ends_a_line(file: &File) -> bool {
-    let ends = || {
-        let mut last = [0];
-        match file.metadata().map(|metadata| metadata.len()) {
-            Ok(0) | Err(_) => true,
-            Ok(length) => file.read_at(&mut last, length - 1).is_err() || last == *b"\n",
-        }
-    };
-    ends()
-        || (0..20).any(|_| {
+/// Opens the log to read it, by the rules for writing to it; `None` where there is none, or none that may be used.
+pub(crate) fn open_to_read(home: &Home) -> Option<File> {
+    let directory = home.directory(DIRECTORY).ok()??;
+    let (file, _) = open_and_judge(&directory, READ).ok()?;
+    Some(file)
+}
+
+/// Returns whether the last line is whole. One that another process is writing across a page is seen by halves for a
+/// moment (write(2)), so it is looked at again for 20 ms.
+fn ends_a_line(mut file: &File) -> bool {
+    (0..20).any(|_| {
+        let mut last = [b'\n'];
+        // There is no last byte in a file that is empty.
+        let end = file.seek(SeekFrom::End(-1));
+        let _ = end.and_then(|_| file.read(&mut last));
+        last == *b"\n" || {
             thread::sleep(Duration::from_millis(1));
-            ends()
-        })
+            false
+        }
+    })
 }
 
 /// `text` as a JSON string in which nothing can draw or reorder: what JSON does not escape and a terminal obeys is `\u`.
 fn json(text: &str) -> String {
     let mut out = String::new();
     for c in serde_json::to_string(text).unwrap_or_default().chars() {
-        if c.is_control() || is_hidden(c) {
+        if c.is_control() || is_invisible(c) {
             let mut units = [0; 2];
-            out.extend(
-                c.encode_utf16(&mut units)
-                    .iter()
-                    .map(|unit| format!("\\u{unit:04x}")),
-            );
+            let units = c.encode_utf16(&mut units).iter();
+            out.extend(units.map(|unit| format!("\\u{unit:04x}")));
         } else {
             out.push(c);
         }
@@ -380,113 +262,20 @@ fn json(text: &str) -> String {
     out
 }
 
-/// The time that [`rfc3339`] wrote; `None` for any other text.
-fn of_rfc3339(text: &str) -> Option<SystemTime> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let days = (1970..year)
-        .map(|year| 365 + u64::from(is_leap(year)))
-        .sum::<u64>()
-        + days_of_months(year)
-            .iter()
-            .take(usize::try_from(month).ok()?.checked_sub(1)?)
-            .sum::<u64>()
-        + day.checked_sub(1)?;
-    let seconds = days * 86_400 + number(11, 13)? * 3600 + number(14, 16)? * 60 + number(17, 19)?;
-    let time = UNIX_EPOCH
-        .checked_add(Duration::from_secs(seconds) + Duration::from_millis(number(20, 23)?))?;
-    (rfc3339(time) == text).then_some(time)
-}
-
-fn is_leap(year: u64) -> bool {
-    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-}
-
-fn days_of_months(year: u64) -> [u64; 12] {
-    [
-        31,
-        28 + u64::from(is_leap(year)),
-        31,
-        30,
-        31,
-        30,
-        31,
-        31,
-        30,
-        31,
-        30,
-        31,
-    ]
-}
-
-/// `time` in UTC (RFC 3339), to the millisecond; before 1970 it is 1970.
-fn rfc3339(time: SystemTime) -> String {
+/// `time` in UTC to the millisecond (RFC 3339); a time before 1970 is shown as 1970.
+pub(crate) fn rfc3339(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (mut day, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let mut year = 1970;
-    while day >= 365 + u64::from(is_leap(year)) {
-        day -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let mut month = 1;
-    for days in days_of_months(year) {
-        if day < days {
-            break;
-        }
-        day -= days;
-        month += 1;
-    }
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // Years begin in March here, so that the leap day is the last one; 400 of them have 146,097 days.
+    let day = days + 719_468;
+    let (era, of_era) = (day / 146_097, day % 146_097);
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = (month + 2) % 12 + 1;
+    let year = era * 400 + year + u64::from(month < 3);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!(
-        "{year:04}-{month:02}-{:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z",
-        day + 1,
-        since.subsec_millis()
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// SPEC 8.5. The seconds are of date(1): `date -u -d 2024-02-29T23:59:59Z +%s`.
-    #[test]
-    fn time_is_rfc_3339_in_utc() {
-        for (seconds, text) in [
-            (0, "1970-01-01T00:00:00.007Z"),
-            (951_782_400, "2000-02-29T00:00:00.007Z"),
-            (1_709_251_199, "2024-02-29T23:59:59.007Z"),
-            (1_735_689_599, "2024-12-31T23:59:59.007Z"),
-            (4_107_542_400, "2100-03-01T00:00:00.007Z"),
-        ] {
-            let time = UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 7);
-            assert_eq!(
-                (rfc3339(time).as_str(), of_rfc3339(text)),
-                (text, Some(time))
-            );
-        }
-        for text in [
-            "",
-            "yesterday",
-            "2024-13-01T00:00:00.000Z",
-            "2024-02-30T00:00:00.000Z",
-            "9999999999999999999999999",
-        ] {
-            assert_eq!(of_rfc3339(text), None, "{text}");
-        }
-    }
-
-    /// SPEC 6.4, 8.5.
-    #[test]
-    fn a_json_string_keeps_its_value_and_cannot_draw() {
-        let text = "a\"\\\n\u{1b}\u{7f}\u{9b}\u{202e}\u{e0041}é";
-        let json = json(text);
-        assert_eq!(
-            serde_json::from_str::<String>(&json).ok().as_deref(),
-            Some(text)
-        );
-        assert_eq!(
-            json,
-            "\"a\\\"\\\\\\n\\u001b\\u007f\\u009b\\u202e\\udb40\\udc41é\""
-        );
-    }
+    let ms = since.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
 }

@@ -563,12 +563,20 @@ fn a_near_miss_is_told_what_to_write() {
         ("Stop", "turn-finished"),
         ("PostToolUse", "tool-finished"),
         ("UserPromptSubmit", "turn-started"),
+        ("turnstarted", "turn-started"),
+        // No guess.
+        ("PreToolUse", ""),
+        ("", ""),
     ] {
         let said = reports(file(&[adds("it").replace("turn-finished", word)]).as_bytes());
+        let advice = match meant {
+            "" => "there are \"turn-started\", \"tool-finished\" and \"turn-finished\"".to_owned(),
+            meant => format!("did you mean \"{meant}\"?"),
+        };
         assert_eq!(
             said,
             [format!(
-                "hooks.json:1:18: unknown moment \"{word}\"; did you mean \"{meant}\"?"
+                "hooks.json:1:18: unknown moment \"{word}\"; {advice}"
             )]
         );
     }
@@ -580,6 +588,7 @@ fn a_near_miss_is_told_what_to_write() {
         ("cmd", "run"),
         ("matcher", "tool"),
         ("timeoutSec", "timeout"),
+        ("timout", "timeout"),
     ] {
         let said = reports(
             file(&[adds("it").replace("{", &format!("{{\"{key}\":\"S3CRET\","))]).as_bytes(),

@@ -17,7 +17,7 @@ use std::thread;
 
 use bravebot_hooks::Event;
 use common::*;
-use nix::libc;
+use nix::sys::signal::{SIGPIPE, SigSet};
 use nix::unistd::{dup, pipe};
 
 /// For sh: notes its input, what it blocks and ignores (but for the C library's own two), and its descriptors.
@@ -175,8 +175,8 @@ fn a_host_with_sigpipe_at_its_default_survives_a_thousand_hooks_that_close_their
         ("turn-finished", "exec <&- >&- 2>&-; exit 7", 30),
     ]);
     in_a_process_of_its_own(test, &hooks, || {
-        bravebot_hooks::sys::restore_default(libc::SIGPIPE);
-        bravebot_hooks::sys::unblock(libc::SIGPIPE);
+        restore_default(SIGPIPE);
+        SigSet::from(SIGPIPE).thread_unblock().unwrap();
         let (launcher, heard) = launcher();
         for _ in 0..500 {
             launcher.fire(Event::TurnStarted, here());
@@ -186,7 +186,7 @@ fn a_host_with_sigpipe_at_its_default_survives_a_thousand_hooks_that_close_their
             heard.reports(),
             ["turn-finished hook \"sh\" exited with status 7"; 500]
         );
-        assert!(!bravebot_hooks::sys::is_ignored(nix::sys::signal::SIGPIPE));
+        assert!(!is_ignored(SIGPIPE));
     });
 }
 

@@ -371,7 +371,7 @@ fn a_host_that_ignores_sigchld_gets_no_hang_and_no_false_report() {
         {"on":"turn-started","run":["sleep","315"],"timeout":1}]}"#;
     let test = "a_host_that_ignores_sigchld_gets_no_hang_and_no_false_report";
     in_a_process_started_by(test, hooks, "exec env --ignore-signal=CHLD \"$@\"", || {
-        assert!(bravebot_hooks::sys::is_ignored(nix::sys::signal::SIGCHLD));
+        assert!(is_ignored(nix::sys::signal::SIGCHLD));
         let (launcher, heard) = launcher();
         for _ in 0..100 {
             launcher.fire(Event::TurnFinished, here());

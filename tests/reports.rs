@@ -126,7 +126,8 @@ fn no_argument_is_in_a_report_whatever_became_of_the_hook() {
 /// SPEC 6.4.
 #[test]
 fn a_report_is_one_short_line_that_can_neither_draw_nor_reorder() {
-    let program = "/x\u{1b}[2J\n\r\u{7}\u{202e}\u{2066}\u{9b}\u{2028}\u{feff}é".to_owned();
+    let program =
+        "/x\u{1b}[2J\n\r\u{7}\u{7f}\"\\\u{202e}\u{2066}\u{9b}\u{2028}\u{feff}\u{e0041}é".to_owned();
     let long = format!("/{}", "\u{202e}\"\\".repeat(5_000));
     let entries = [&program, &long]
         .map(|program| serde_json::json!({"on": "turn-finished", "run": [program]}));
@@ -141,7 +142,8 @@ fn a_report_is_one_short_line_that_can_neither_draw_nor_reorder() {
         .chain(raw_log.split_inclusive('\n'))
     {
         let text = line.strip_suffix('\n').expect("a whole line");
-        let forbidden = |c: char| c.is_control() || "\u{202e}\u{2066}\u{2028}\u{feff}".contains(c);
+        let forbidden =
+            |c: char| c.is_control() || "\u{202e}\u{2066}\u{2028}\u{feff}\u{e0041}".contains(c);
         assert!(!text.contains(forbidden), "{text:?}");
         assert!(
             line.len() <= 4096 || line.starts_with('{'),

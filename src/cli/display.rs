@@ -1,16 +1,18 @@
-//! Standard error: one line a report, and in `turn` a status line while a hook runs (SPEC 8.6).
+//! Standard error: one line for each report, and in `turn` a status line while a hook runs (SPEC 8.6).
 //!
-//! A write here never blocks: a full pipe or a terminal that is held up with Ctrl-S costs the line, which stands in the
-//! log, and not the turn (SPEC 6.5). O_NONBLOCK on the descriptor itself would change the agent's own, so each kind of
-//! file is written to in its own way.
+//! A write never blocks. If a pipe is full, or a terminal is held with Ctrl-S, the line is not written here but stands in
+//! the log (SPEC 6.5). O_NONBLOCK on standard error itself would also apply to the agent, which shares it, so each kind
+//! of file is written to in its own way.
 
+use std::env;
 use std::io::{IsTerminal, stderr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use bravebot_hooks::above_standard_streams;
+use bravebot_hooks::sys::above_stderr;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, SpliceFFlags, open, splice};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,201 +20,140 @@ use nix::sys::socket::{MsgFlags, send};
 use nix::sys::stat::{Mode, SFlag, fstat};
 use nix::unistd::{pipe2, write};
 
-/// A line, prefix and newline included (SPEC 6.4); also what a pipe takes whole (pipe(7)).
-const LONGEST_LINE: usize = 4096;
-/// How long a hook runs before a status line says so.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest line in bytes, with its prefix and newline (SPEC 6.4). A pipe takes as much at once or not at all (pipe(7)).
+const MAX_LINE: usize = 4096;
+/// How long a hook runs before the status line is shown.
+const STATUS_DELAY: Duration = Duration::from_secs(1);
 
 /// The display of the command.
 pub(crate) struct Display {
-    to: Arc<To>,
-    status: Option<Status>,
+    output: Arc<Output>,
+    has_status_line: bool,
+    status: Mutex<Option<StatusLine>>,
 }
 
-enum To {
-    Nowhere,
-    Socket,
-    /// Opened again without blocking, where the system lets us.
-    Pipe(Option<OwnedFd>),
-    /// The same.
-    Terminal(Option<OwnedFd>),
-    File,
-}
+/// While a hook runs: a sender that is dropped when the hook ends, and the thread that waits for that.
+type StatusLine = (Sender<()>, JoinHandle<()>);
 
 impl Display {
-    /// Without a status line.
+    /// A display without a status line.
     pub(crate) fn of_standard_error() -> Display {
-        let kind =
-            fstat(stderr()).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT);
-        let to = match kind {
-            Err(_) => To::Nowhere,
-            Ok(SFlag::S_IFSOCK) => To::Socket,
-            Ok(SFlag::S_IFIFO) => To::Pipe(open_again()),
-            Ok(_) if stderr().is_terminal() => To::Terminal(open_again()),
-            Ok(_) => To::File,
-        };
         Display {
-            to: Arc::new(to),
-            status: None,
+            output: Arc::new(Output::of_standard_error()),
+            has_status_line: false,
+            status: Mutex::default(),
         }
     }
 
-    /// Without a descriptor of its own: once standard error is another file, nothing goes to the one that it was.
-    pub(crate) fn of_the_stream_alone(&self) -> Display {
-        let to = match *self.to {
-            To::Nowhere => To::Nowhere,
-            To::Socket => To::Socket,
-            To::Pipe(_) => To::Pipe(None),
-            To::Terminal(_) => To::Terminal(None),
-            To::File => To::File,
-        };
-        Display {
-            to: Arc::new(to),
-            status: None,
-        }
-    }
-
-    /// With one, where standard error is a terminal that can take a line back.
+    /// Adds a status line, if standard error is a terminal that can erase a line.
     pub(crate) fn with_status_line(mut self) -> Display {
-        let can_erase =
-            std::env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb");
-        if can_erase && matches!(*self.to, To::Terminal(_)) {
-            self.status = Some(Status::default());
-        }
+        let is_terminal = matches!(*self.output, Output::Terminal(_));
+        self.has_status_line = is_terminal && understands_escapes();
         self
     }
 
-    /// Writes one line, with the prefix, if it can be written at once.
+    /// Writes one line with the prefix of the command, if that is possible at once.
     pub(crate) fn line(&self, text: &str) {
         let mut line = format!("bravebot-hooks: {text}");
-        line.truncate(line.floor_char_boundary(LONGEST_LINE - 1));
+        line.truncate(line.floor_char_boundary(MAX_LINE - 1));
         line.push('\n');
-        self.to.write(line.as_bytes());
+        self.output.write(line.as_bytes());
     }
 
-    /// Begins to count towards a status line for this hook.
-    pub(crate) fn started(&self, text: String) {
-        if let Some(status) = &self.status {
-            status.started(text, &self.to);
+    /// Shows `text` on the status line once the hook has run for a second.
+    pub(crate) fn hook_started(&self, text: &str) {
+        if !self.has_status_line {
+            return;
+        }
+        // Without automatic wrapping (DECAWM) it is one line in a window of any width, and can be erased.
+        let line = format!("\r\x1b[?7lbravebot-hooks: {text}\x1b[K\x1b[?7h");
+        let output = Arc::clone(&self.output);
+        let (sender, hook_ended) = mpsc::channel();
+        // Without a thread there is no status line, and nothing else is missing.
+        let thread = thread::Builder::new().spawn(move || {
+            if hook_ended.recv_timeout(STATUS_DELAY) == Err(RecvTimeoutError::Timeout) {
+                output.write(line.as_bytes());
+                let _ = hook_ended.recv();
+                output.write(b"\r\x1b[K");
+            }
+        });
+        if let (Ok(mut status), Ok(thread)) = (self.status.lock(), thread) {
+            *status = Some((sender, thread));
         }
     }
 
-    /// Takes the status line away, if there is one.
-    pub(crate) fn over(&self) {
-        if let Some(status) = &self.status {
-            status.over(&self.to);
+    /// Erases the status line.
+    pub(crate) fn hook_ended(&self) {
+        let status = self.status.lock().ok().and_then(|mut status| status.take());
+        if let Some((sender, thread)) = status {
+            drop(sender);
+            let _ = thread.join();
         }
     }
 }
 
-impl To {
-    /// Writes all of `bytes` if that can be done at once, or none of it.
+/// Returns whether a terminal of this user is one that understands escape sequences.
+pub(crate) fn understands_escapes() -> bool {
+    env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
+}
+
+/// Standard error, by the kind of its file.
+enum Output {
+    Closed,
+    Socket,
+    /// With the same pipe opened a second time, so that writing to it does not block. `None` if the system refuses that.
+    Pipe(Option<OwnedFd>),
+    /// As for a pipe.
+    Terminal(Option<OwnedFd>),
+    Other,
+}
+
+impl Output {
+    fn of_standard_error() -> Output {
+        let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+        let reopen = || above_stderr(open("/proc/self/fd/2", flags, Mode::empty()).ok()?).ok();
+        let kind =
+            fstat(stderr()).map(|stat| SFlag::from_bits_truncate(stat.st_mode) & SFlag::S_IFMT);
+        match kind {
+            Err(_) => Output::Closed,
+            Ok(SFlag::S_IFSOCK) => Output::Socket,
+            Ok(SFlag::S_IFIFO) => Output::Pipe(reopen()),
+            Ok(_) if stderr().is_terminal() => Output::Terminal(reopen()),
+            Ok(_) => Output::Other,
+        }
+    }
+
+    /// Writes all of `bytes`, or nothing if that would block.
     fn write(&self, bytes: &[u8]) {
-        let own = stderr();
+        let stderr = stderr();
         let descriptor = match self {
-            To::Nowhere => return,
-            To::Socket => {
-                let _ = send(
-                    own.as_raw_fd(),
-                    bytes,
-                    MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
-                );
+            Output::Closed => return,
+            Output::Socket => {
+                let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+                let _ = send(stderr.as_raw_fd(), bytes, flags);
                 return;
             }
-            To::Pipe(Some(again)) | To::Terminal(Some(again)) => again.as_fd(),
-            To::Pipe(None) => match splice_whole(bytes, own.as_fd()) {
-                // Out of descriptors, so that there is no pipe of our own either: then as to a file.
-                Err(Errno::EMFILE | Errno::ENFILE) => own.as_fd(),
+            Output::Pipe(None) => match splice_whole(bytes, stderr.as_fd()) {
+                // There is no descriptor left for a pipe. Then it is written to like any other file.
+                Err(Errno::EMFILE | Errno::ENFILE) => stderr.as_fd(),
                 _ => return,
             },
-            To::Terminal(None) | To::File => own.as_fd(),
+            Output::Pipe(Some(reopened)) | Output::Terminal(Some(reopened)) => reopened.as_fd(),
+            Output::Terminal(None) | Output::Other => stderr.as_fd(),
         };
-        let mut ready = [PollFd::new(descriptor, PollFlags::POLLOUT)];
-        if poll(&mut ready, PollTimeout::ZERO) == Ok(1) {
+        let mut polled = [PollFd::new(descriptor, PollFlags::POLLOUT)];
+        // A signal interrupts poll(2) only while nothing is ready.
+        if poll(&mut polled, PollTimeout::ZERO) == Ok(1) {
             let _ = write(descriptor, bytes);
         }
     }
 }
 
-/// To another user's pipe, which cannot be opened again: by way of one of our own, from which splice(2) moves the line
-/// whole, or not at all where it would have to wait. Each line takes one of the pipe's 16 buffers.
+/// Writes to a pipe of another user, which cannot be opened a second time. splice(2) moves the line there from a pipe of
+/// this process, as a whole or, if that would block, not at all. Each line takes one of the 16 buffers of the pipe.
 fn splice_whole(bytes: &[u8], to: BorrowedFd<'_>) -> Result<(), Errno> {
-    let (from, own) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
-    let written = write(&own, bytes)?;
-    splice(
-        from,
-        None,
-        to,
-        None,
-        written,
-        SpliceFFlags::SPLICE_F_NONBLOCK,
-    )
-    .map(drop)
-}
-
-fn open_again() -> Option<OwnedFd> {
-    let flags = OFlag::O_WRONLY | OFlag::O_NONBLOCK | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
-    open("/proc/self/fd/2", flags, Mode::empty())
-        .and_then(above_standard_streams)
-        .ok()
-}
-
-/// A thread that waits beside the hook, made when the first one starts.
-#[derive(Default)]
-struct Status {
-    shared: Arc<(Mutex<Shown>, Condvar)>,
-    thread: OnceLock<()>,
-}
-
-#[derive(Default)]
-struct Shown {
-    /// Since when a hook runs, and what to say of it.
-    running: Option<(Instant, String)>,
-    /// Whether the line stands on the screen.
-    is_drawn: bool,
-}
-
-impl Status {
-    fn started(&self, text: String, to: &Arc<To>) {
-        let (shown, changed) = &*self.shared;
-        shown.lock().unwrap_or_else(PoisonError::into_inner).running = Some((Instant::now(), text));
-        changed.notify_one();
-        self.thread.get_or_init(|| {
-            let (shared, to) = (Arc::clone(&self.shared), Arc::clone(to));
-            // Without the thread there is no status line, and nothing else is missing.
-            let _ = thread::Builder::new().spawn(move || draw(&shared, &to));
-        });
-    }
-
-    fn over(&self, to: &To) {
-        let mut shown = self.shared.0.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.running = None;
-        if std::mem::take(&mut shown.is_drawn) {
-            to.write(b"\r\x1b[K");
-        }
-    }
-}
-
-fn draw(shared: &(Mutex<Shown>, Condvar), to: &To) {
-    let (shown, changed) = shared;
-    let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let wait = match &shown.running {
-            Some((since, text)) if !shown.is_drawn => {
-                let left = PATIENCE.saturating_sub(since.elapsed());
-                if left.is_zero() {
-                    // Without automatic wrapping (DECAWM) the line stays one line in any window, so it can be erased.
-                    to.write(format!("\r\x1b[?7lbravebot-hooks: {text}\x1b[K\x1b[?7h").as_bytes());
-                    shown.is_drawn = true;
-                    continue;
-                }
-                left
-            }
-            _ => Duration::MAX,
-        };
-        shown = changed
-            .wait_timeout(shown, wait)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0;
-    }
+    let (reader, writer) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK)?;
+    let written = write(&writer, bytes)?;
+    let flags = SpliceFFlags::SPLICE_F_NONBLOCK;
+    splice(reader, None, to, None, written, flags).map(drop)
 }

@@ -1,40 +1,54 @@
-//! The command line: which subcommand, and with what status it ends. Uses the public API of the library.
+//! The command `bravebot-hooks`: its subcommands, and the status with which each of them ends.
+//!
+//! The command is a host like any other. It uses the public API of the library, and `sys` for the system calls that nix
+//! has no safe form for. Only the command installs signal handlers: a library must not do that in its host.
 
 mod arguments;
 mod check;
-mod detach;
 mod display;
 mod fire;
-mod help;
-mod host;
+mod firing;
 mod recursion;
+mod reporter;
 mod signals;
+mod spawn;
 mod turn;
-mod watch;
 
-use std::panic::{catch_unwind, set_hook};
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook};
 
-use arguments::{LAUNCHER_FAILED, Request, WrongUsage};
+use arguments::{LAUNCHER_FAILED, Request};
 use display::Display;
 
-/// Runs the command and returns its status; it may die of a signal instead.
+/// Runs the command. Returns its exit status, unless the command terminates with a signal.
 pub(crate) fn main() -> i32 {
-    // A panic is said nowhere and decides nothing.
+    // A panic prints nothing and decides nothing (SPEC 7.2).
     set_hook(Box::new(|_| {}));
-    let mask = signals::shield();
-    // First of all, while a closed standard error can still be told from a descriptor of ours.
+    let mask = signals::protect_this_process();
+    // Before anything is opened, while a closed standard error can be told from a descriptor of this process.
     let display = Display::of_standard_error();
-    match Request::of(std::env::args_os().skip(1)) {
-        Ok(Request::Help(topic)) => help::show(topic),
-        Ok(Request::Version) => help::show_version(),
-        Ok(Request::Check(request)) => catch_unwind(|| check::run(&request)).unwrap_or(1),
-        Ok(Request::Fire(request)) => catch_unwind(|| fire::run(request, display)).unwrap_or(0),
-        Ok(Request::Turn(request)) => {
-            catch_unwind(|| turn::run(request, display, &mask)).unwrap_or(LAUNCHER_FAILED)
-        }
-        Err(WrongUsage { status, text }) => {
+    match arguments::parse() {
+        Ok(Request::Print(text)) => print(text),
+        Ok(Request::Check(flags)) => catch(1, || check::run(&flags)),
+        Ok(Request::Fire(moment, flags)) => catch(0, || fire::run(moment, &flags, display, &mask)),
+        Ok(Request::Turn(command, flags)) => catch(LAUNCHER_FAILED, || {
+            turn::run(&command, &flags, display, &mask)
+        }),
+        Err((status, text)) => {
             display.line(&format!("wrong usage: {text}"));
             status
         }
     }
+}
+
+/// Returns `status` if `run` panics.
+fn catch(status: i32, run: impl FnOnce() -> i32) -> i32 {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or(status)
+}
+
+/// Writes `text` to standard output. Returns 0 even if that is closed.
+fn print(text: &str) -> i32 {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    0
 }

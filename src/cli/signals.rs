@@ -1,88 +1,95 @@
-//! Listening for signals, and dying of one.
+//! Signals: those that the command listens for, and how it terminates or stops because of one.
 //!
-//! Signals are blocked and read from a descriptor; no handler is installed, so what is ignored or at its default stays
-//! so, for COMMAND too. A blocked signal is queued even where it is ignored, so what was ignored at the start is left
-//! alone: under nohup a SIGHUP is nobody's business.
+//! The handlers are those of the crate signal-hook, which make a descriptor readable. What was ignored when the command
+//! was started gets no handler, so it stays ignored, also for COMMAND: under nohup, SIGHUP does nothing.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::ffi::c_int;
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 
 use bravebot_hooks::sys;
-use nix::errno::Errno;
 use nix::sys::prctl::set_dumpable;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SigSet, SigmaskHow, Signal};
+use nix::unistd::{Pid, getpid};
+use signal_hook::iterator::backend::SignalDelivery;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
+use signal_hook::low_level::emulate_default_handler;
 
-/// The signals that end a moment and are died of.
-pub(crate) const ENDING: [Signal; 4] = [
-    Signal::SIGINT,
-    Signal::SIGQUIT,
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-];
+/// The signals that interrupt the hooks and terminate the command.
+pub(crate) const TERMINATION: [Signal; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
-/// Keeps the launcher itself from the signals that a write can bring: a closed pipe, a terminal of which it is in the
-/// background, a limit on the size of files. Each is then an error of that write.
+/// Blocks the signals that a write can cause: by a closed pipe, by a terminal that this process is in the background of,
+/// and by a limit on the size of files. The write then returns an error instead. Also makes the kernel keep the status
+/// of children if SIGCHLD was ignored (SPEC 8.2).
 ///
-/// Returns the mask that the launcher was started with.
-pub(crate) fn shield() -> SigSet {
-    let dangers = SigSet::from_iter([Signal::SIGPIPE, Signal::SIGTTOU, Signal::SIGXFSZ]);
-    dangers
-        .thread_swap_mask(SigmaskHow::SIG_BLOCK)
-        .unwrap_or_else(|_| SigSet::empty())
+/// Returns the signal mask that this process was started with.
+pub(crate) fn protect_this_process() -> SigSet {
+    let set = SigSet::from_iter([Signal::SIGPIPE, Signal::SIGTTOU, Signal::SIGXFSZ]);
+    let mask = set.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+    if sys::is_ignored(Signal::SIGCHLD) {
+        // Its default action is to do nothing.
+        sys::raise_default(Signal::SIGCHLD as c_int);
+    }
+    mask.unwrap_or_else(|_| SigSet::empty())
 }
 
-/// A signal that has arrived.
-#[derive(Clone, Copy)]
-pub(crate) struct Received {
-    pub(crate) signal: Signal,
-    /// The process that sent it; `None` where the kernel did, as for a Ctrl-C at the terminal (si_code in sigaction(2)).
-    pub(crate) sender: Option<i32>,
+/// The signals that are listened for.
+pub(crate) struct Signals {
+    /// Never dropped: the handlers stay until the process ends.
+    delivery: ManuallyDrop<SignalDelivery<Arc<UnixStream>, WithRawSiginfo>>,
+    /// Whether a SIGHUP has been taken.
+    pub(crate) has_hung_up: bool,
 }
-
-/// The signals that are listened for, blocked from here on.
-pub(crate) struct Signals(SignalFd);
 
 impl Signals {
-    /// Listens for those of `signals` that were not ignored at the start, and for all of `always`.
-    pub(crate) fn listen(signals: &[Signal], always: &[Signal]) -> Result<Signals, Errno> {
-        let wanted = signals
-            .iter()
-            .filter(|signal| !sys::is_ignored(**signal))
-            .chain(always);
-        let set: SigSet = wanted.copied().collect();
-        set.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-        SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).map(Signals)
+    /// Listens for those of `signals` that are not ignored, and unblocks them.
+    pub(crate) fn listen(signals: &[Signal]) -> io::Result<Signals> {
+        let signals = signals.iter().filter(|signal| !sys::is_ignored(**signal));
+        let set = SigSet::from_iter(signals.copied());
+        let numbers = set.iter().map(|signal| signal as c_int);
+        let (reader, writer) = UnixStream::pair()?;
+        let reader = Arc::new(reader);
+        let delivery = SignalDelivery::with_pipe(reader, writer, WithRawSiginfo, numbers)?;
+        set.thread_unblock()?;
+        Ok(Signals {
+            delivery: ManuallyDrop::new(delivery),
+            has_hung_up: false,
+        })
     }
 
-    /// Readable when one has arrived.
-    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+    /// A descriptor that is readable when a signal has arrived.
+    pub(crate) fn descriptor(&self) -> Arc<UnixStream> {
+        Arc::clone(self.delivery.get_read())
     }
 
-    /// Those that have arrived, each once. Never blocks.
-    pub(crate) fn received(&self) -> impl Iterator<Item = Received> {
-        std::iter::from_fn(|| self.0.read_signal().ok().flatten()).filter_map(|info| {
-            let signal = Signal::try_from(i32::try_from(info.ssi_signo).ok()?).ok()?;
-            let sender = (info.ssi_code <= 0).then_some(info.ssi_pid.cast_signed());
-            Some(Received { signal, sender })
+    /// Takes the signals that have arrived, in the order of their numbers, each with the process that sent it. The kernel
+    /// sends some itself, such as SIGINT for Ctrl-C at the terminal. Never blocks.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (Signal, Option<Pid>)> {
+        self.delivery.pending().filter_map(|info| {
+            let signal = Signal::try_from(info.si_signo).ok()?;
+            self.has_hung_up |= signal == SIGHUP;
+            Some((signal, sys::sender(&info)))
         })
     }
 }
 
-/// Makes SIGCHLD report children also where the launcher was started with it ignored (SPEC 8.2).
-pub(crate) fn hear_of_children() {
-    if sys::is_ignored(Signal::SIGCHLD) {
-        sys::restore_default(Signal::SIGCHLD as i32);
-    }
-}
-
-/// Dies of `signal` with its default action and without a core file. Where that is survived, as by process 1, the status
-/// to exit with is returned.
-pub(crate) fn die_of(signal: i32) -> i32 {
+/// Terminates this process with `signal`, without a core file. If the process survives, returns the exit status to use.
+pub(crate) fn terminate_with(signal: c_int) -> i32 {
     // A limit of 0 on core files does not stop a core_pattern that is a pipe; this does.
     let _ = set_dumpable(false);
-    sys::restore_default(signal);
-    sys::unblock(signal);
-    sys::raise(signal);
+    // emulate_default_handler would call abort(3) in process 1, which survives its own signals, and it does nothing for
+    // SIGIO, SIGPWR, SIGSTKFLT and the real-time signals. raise_default does what is left.
+    if getpid().as_raw() != 1 {
+        let _ = emulate_default_handler(signal);
+    }
+    sys::raise_default(signal);
     128 + signal
+}
+
+/// Stops this process as Ctrl-Z does, and returns when it is continued.
+pub(crate) fn stop() {
+    // Unlike SIGSTOP, which emulate_default_handler sends, this does not stop an orphaned group for good (SPEC 8.2).
+    sys::raise_default(Signal::SIGTSTP as c_int);
 }

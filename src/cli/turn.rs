@@ -1,197 +1,132 @@
-//! `turn`: COMMAND as one turn, ending as COMMAND ends (SPEC 8.2).
+//! `turn`: runs COMMAND as one turn, and ends as COMMAND ended (SPEC 8.2).
+//!
+//! COMMAND stays in the process group of the launcher, so the terminal treats both alike. Signals that reach only the
+//! launcher are forwarded to COMMAND.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsString, c_int};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use std::os::unix::process::ExitStatusExt;
 
-use bravebot_hooks::sys::{self, Change, Child};
-use bravebot_hooks::{Event, Launcher, quoted};
+use bravebot_hooks::{Event, quoted, sys};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, open};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawnp};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::spawn::{PosixSpawnFileActions, PosixSpawnFlags};
+use nix::sys::signal::{
+    SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SigSet, Signal, kill,
+};
 use nix::sys::stat::Mode;
-use nix::sys::wait::WaitPidFlag;
+use nix::sys::wait::{Id, WaitPidFlag};
 use nix::unistd::{Pid, getsid, setpgid};
 
-use super::arguments::{LAUNCHER_FAILED, Turn};
+use super::arguments::{Flags, LAUNCHER_FAILED};
 use super::display::Display;
-use super::host::Host;
-use super::signals::{self, ENDING, Signals};
-use super::watch::Watch;
+use super::firing::Firing;
+use super::reporter::CommandReporter;
+use super::signals::{self, Signals, TERMINATION};
+use super::spawn::{argv, spawn};
 
-const NOT_EXECUTABLE: i32 = 126;
-const NOT_FOUND: i32 = 127;
-
-/// Passed on to COMMAND, whoever sent them.
-const PASSED_ON: [Signal; 4] = [
-    Signal::SIGTERM,
-    Signal::SIGHUP,
-    Signal::SIGUSR1,
-    Signal::SIGUSR2,
+const LISTENED_FOR: [Signal; 8] = [
+    SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGCONT,
 ];
-/// Passed on when a process sent them: what the terminal sends reaches COMMAND by itself.
-const OF_THE_TERMINAL: [Signal; 2] = [Signal::SIGINT, Signal::SIGQUIT];
-/// What ends the hooks of turn-finished; a terminal that goes away does not.
-const ENDING_LAST_HOOKS: [Signal; 3] = [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+/// The signals that interrupt the hooks of turn-finished. SIGHUP does not: the terminal may be gone, and the person still
+/// wants to be notified.
+const INTERRUPTING_LAST_HOOKS: [Signal; 3] = [SIGINT, SIGQUIT, SIGTERM];
 
-/// How the launcher ends.
-enum End {
-    Status(i32),
-    Signal(i32),
-}
+/// What to end with: `Ok` is an exit status, `Err` the number of a signal.
+type End = Result<i32, c_int>;
 
-pub(crate) fn run(request: Turn, display: Display, mask: &SigSet) -> i32 {
-    let host = Arc::new(Host::new(
-        display.with_status_line(),
-        &request.common.directory_by_name(),
-    ));
-    signals::hear_of_children();
-    let listened = [&PASSED_ON[..], &OF_THE_TERMINAL[..]].concat();
-    let signals = match Signals::listen(&listened, &[Signal::SIGCHLD, Signal::SIGCONT]) {
+pub(crate) fn run(command: &[OsString], flags: &Flags, display: Display, mask: &SigSet) -> i32 {
+    let directory = flags.directory_by_name();
+    let reporter = CommandReporter::new(display.with_status_line(), &directory);
+    let firing = Firing::new(flags, reporter);
+    let failed = |what: &str, error: Errno| {
+        let line = format!("cannot {what}: {}", error.desc());
+        firing.reporter.display.line(&line);
+        LAUNCHER_FAILED
+    };
+    let mut signals = match Signals::listen(&LISTENED_FOR) {
         Ok(signals) => signals,
-        Err(error) => {
-            host.line(&format!("cannot listen for signals: {}", error.desc()));
-            return LAUNCHER_FAILED;
-        }
+        Err(error) => return failed("listen for signals", sys::errno(error)),
     };
-    let launcher = Launcher::withholding(request.common.withhold.clone(), Arc::clone(&host));
-    let watch = Watch::new(&launcher, &host, request.common.directory());
-    let mut hung_up = false;
-    let end = match watch.fire(Event::TurnStarted, &signals, &ENDING) {
-        Some(signal) => End::Signal(signal as i32),
-        None => command(&request.command, mask, &signals, &host, &mut hung_up),
+    let end = match firing.fire(Event::TurnStarted, &mut signals, &TERMINATION) {
+        Some(signal) => Err(signal as c_int),
+        None => match start(&argv(command), mask) {
+            Ok(command) => wait_for(command, &mut signals),
+            Err(error) => {
+                let program = command.first().map(|program| quoted(program.as_bytes()));
+                let failed = failed(&format!("run {}", program.unwrap_or_default()), error);
+                // As with env(1). If there is no room for another process, that is not COMMAND's fault.
+                Ok(match error {
+                    Errno::ENOENT => 127,
+                    Errno::EAGAIN | Errno::ENOMEM => failed,
+                    _ => 126,
+                })
+            }
+        },
     };
-    // What arrived until now was COMMAND's.
-    signals
-        .received()
-        .for_each(|received| hung_up |= received.signal == Signal::SIGHUP);
-    if hung_up {
-        leave_the_group_of_a_lost_terminal();
+    // Signals that have arrived until now count as COMMAND's.
+    signals.take().for_each(drop);
+    if signals.has_hung_up {
+        leave_process_group_of_lost_terminal();
     }
-    watch.fire(Event::TurnFinished, &signals, &ENDING_LAST_HOOKS);
-    match end {
-        End::Status(status) => status,
-        End::Signal(signal) => signals::die_of(signal),
-    }
+    firing.fire(Event::TurnFinished, &mut signals, &INTERRUPTING_LAST_HOOKS);
+    end.unwrap_or_else(signals::terminate_with)
 }
 
-/// Runs COMMAND to its end.
-fn command(
-    words: &[OsString],
-    mask: &SigSet,
-    signals: &Signals,
-    host: &Host,
-    hung_up: &mut bool,
-) -> End {
-    let name = words
-        .first()
-        .map(|word| quoted(word.as_bytes()))
-        .unwrap_or_default();
-    match start(words, mask) {
-        Ok(command) => wait_for(command, signals, hung_up),
-        Err(error) => {
-            host.line(&format!("cannot run {name}: {}", error.desc()));
-            End::Status(match error {
-                Errno::ENOENT => NOT_FOUND,
-                // Not COMMAND's fault: there is no room for another process.
-                Errno::EAGAIN | Errno::ENOMEM => LAUNCHER_FAILED,
-                _ => NOT_EXECUTABLE,
-            })
-        }
-    }
+fn start(argv: &[CString], mask: &SigSet) -> Result<Pid, Errno> {
+    let program = argv.first().ok_or(Errno::ENOENT)?;
+    let actions = PosixSpawnFileActions::init()?;
+    spawn(program, argv, mask, &actions, PosixSpawnFlags::empty())
 }
 
-/// The environment that the launcher was started with, entries that are no assignments included.
-fn environment() -> Vec<CString> {
-    if let Ok(block) = std::fs::read("/proc/self/environ")
-        && let Some(block) = block.strip_suffix(b"\0")
-    {
-        return block
-            .split(|byte| *byte == 0)
-            .filter_map(|entry| CString::new(entry).ok())
-            .collect();
-    }
-    let entry =
-        |(name, value): (OsString, OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
-    std::env::vars_os()
-        .map(entry)
-        .filter_map(|entry| CString::new(entry).ok())
-        .collect()
-}
-
-/// After a hang-up, steps out of the group that it is sent to, again by the shell and again by the kernel when the
-/// shell ends: a hook that is being started is a member of the launcher's group until it has its session, and would be killed
-/// by the next. Only where the terminal is gone, since what is left of it would stop sending Ctrl-C.
-fn leave_the_group_of_a_lost_terminal() {
-    let terminal = open(
-        "/dev/tty",
-        OFlag::O_RDONLY | OFlag::O_NOCTTY | OFlag::O_CLOEXEC,
-        Mode::empty(),
-    );
-    if terminal.is_err() {
-        // To the group of the session's leader: a group of its own is what a job has already.
-        let _ = getsid(None).and_then(|leader| setpgid(Pid::from_raw(0), leader));
-    }
-}
-
-/// Starts COMMAND in this process group, found as execvp(3) finds it. glibc's posix_spawnp hands no file to a shell
-/// (only the symbol of before 2.15 does). It leaves signals 32 and 33, its own, ignored.
-fn start(words: &[OsString], mask: &SigSet) -> Result<Pid, Errno> {
-    let words = words
-        .iter()
-        .map(|word| CString::new(word.as_bytes()))
-        .collect::<Result<Vec<_>, _>>();
-    let words = words.map_err(|_| Errno::EINVAL)?;
-    let environment = environment();
-    let mut attributes = PosixSpawnAttr::init()?;
-    attributes.set_sigmask(mask)?;
-    attributes.set_sigdefault(&SigSet::from(Signal::SIGCHLD))?;
-    attributes.set_flags(
-        PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF,
-    )?;
-    let program = words.first().ok_or(Errno::ENOENT)?;
-    posix_spawnp(
-        program,
-        &PosixSpawnFileActions::init()?,
-        &attributes,
-        &words,
-        &environment,
-    )
-}
-
-fn wait_for(command: Pid, signals: &Signals, hung_up: &mut bool) -> End {
-    let child = Child::Pid(command.as_raw());
+/// Waits until COMMAND has ended. Until then it forwards signals, and stops when COMMAND stops.
+fn wait_for(command: Pid, signals: &mut Signals) -> End {
+    let descriptor = signals.descriptor();
+    let wait = |flags| sys::wait(Id::Pid(command), flags | WaitPidFlag::WNOHANG);
     loop {
-        let mut watched = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        let _ = poll(&mut watched, PollTimeout::NONE);
-        for received in signals.received() {
-            let signal = received.signal;
-            *hung_up |= signal == Signal::SIGHUP;
-            let by_command = received.sender == Some(command.as_raw());
-            let by_process = received.sender.is_some() && !by_command;
-            if signal == Signal::SIGCONT
-                || PASSED_ON.contains(&signal) && !by_command
-                || OF_THE_TERMINAL.contains(&signal) && by_process
-            {
-                // Not reaped yet, so this cannot hit a stranger.
+        let mut polled = [PollFd::new(descriptor.as_fd(), PollFlags::POLLIN)];
+        let _ = poll(&mut polled, PollTimeout::NONE);
+        for (signal, sender) in signals.take() {
+            if is_forwarded(signal, sender, command) {
+                // COMMAND is not reaped yet, so no other process can have its id.
                 let _ = kill(command, signal);
             }
         }
-        match sys::wait(child, WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG) {
-            Ok(Some(Change::Exited(status))) => return End::Status(status),
-            Ok(Some(Change::Killed(signal))) => return End::Signal(signal),
-            Ok(_) => {}
-            // Nobody else reaps our children; were it so, there would be nothing left to wait for.
-            Err(_) => return End::Status(LAUNCHER_FAILED),
+        match wait(WaitPidFlag::WEXITED) {
+            Ok(None) => {}
+            Ok(Some(status)) => return status.code().ok_or(status.signal().unwrap_or_default()),
+            // There is no such child, and so nothing to wait for.
+            Err(_) => return Ok(LAUNCHER_FAILED),
         }
-        // A stop from before a SIGCONT is over: that one has been passed on above.
-        if let Ok(Some(_)) = sys::wait(child, WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG) {
-            // Not SIGSTOP, which would stop an orphaned group for good (SPEC 8.2). COMMAND has what the launcher found.
-            sys::restore_default(Signal::SIGTSTP as i32);
-            sys::unblock(Signal::SIGTSTP as i32);
-            sys::raise(Signal::SIGTSTP as i32);
+        // A stop that a SIGCONT has ended meanwhile is not returned: that signal was forwarded above.
+        if let Ok(Some(_)) = wait(WaitPidFlag::WSTOPPED) {
+            signals::stop();
         }
+    }
+}
+
+/// Returns whether COMMAND does not have the signal yet, and is meant to have it.
+fn is_forwarded(signal: Signal, sender: Option<Pid>, command: Pid) -> bool {
+    match signal {
+        SIGCHLD => false,
+        SIGCONT => true,
+        // The terminal sends these to the whole process group.
+        SIGINT | SIGQUIT if sender.is_none() => false,
+        _ => sender != Some(command),
+    }
+}
+
+/// After a SIGHUP, moves this process to the group of the session's leader if the terminal is gone. The shell, and then the
+/// kernel, send more of them to the group that this process was in. They would kill a hook that is just starting, since it
+/// is in that group until it has its session.
+///
+/// While there is a terminal, this process stays in its group. Otherwise Ctrl-C would not reach it.
+fn leave_process_group_of_lost_terminal() {
+    let flags = OFlag::O_RDONLY | OFlag::O_NOCTTY | OFlag::O_CLOEXEC;
+    if open("/dev/tty", flags, Mode::empty()).is_err() {
+        // Not to a new group: this process may lead its own already.
+        let _ = getsid(None).and_then(|leader| setpgid(Pid::from_raw(0), leader));
     }
 }

@@ -36,7 +36,7 @@ impl Sandbox {
         use nix::sys::signal::Signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
         [SIGHUP, SIGINT, SIGQUIT, SIGTERM]
             .into_iter()
-            .for_each(|signal| bravebot_hooks::sys::restore_default(signal as i32));
+            .for_each(restore_default);
         let sandbox = Sandbox { root: place() };
         for directory in [sandbox.home().join(".bravebot"), sandbox.work()] {
             fs::create_dir_all(&directory).unwrap();
@@ -485,8 +485,25 @@ pub fn is_in_state(pid: &str, states: &str) {
 
 /// Whether this signal was sent to the process and it has not taken it yet.
 pub fn is_pending(pid: &str, signal: nix::sys::signal::Signal) -> bool {
-    let pending = u64::from_str_radix(&status_of(pid, "ShdPnd"), 16).unwrap();
-    pending & (1 << (signal as i32 - 1)) != 0
+    is_in_set(pid, "ShdPnd", signal)
+}
+
+/// Whether this process ignores this signal.
+pub fn is_ignored(signal: nix::sys::signal::Signal) -> bool {
+    is_in_set("self", "SigIgn", signal)
+}
+
+fn is_in_set(pid: &str, set: &str, signal: nix::sys::signal::Signal) -> bool {
+    let set = u64::from_str_radix(&status_of(pid, set), 16).unwrap();
+    set & (1 << (signal as i32 - 1)) != 0
+}
+
+/// Gives this signal its default action, in the whole process.
+#[allow(unsafe_code, reason = "nix cannot know what an action runs")]
+pub fn restore_default(signal: nix::sys::signal::Signal) {
+    use nix::sys::signal::{SigHandler, signal as set_action};
+    // SAFETY: the default action runs no code of this process.
+    unsafe { set_action(signal, SigHandler::SigDfl) }.unwrap();
 }
 
 /// Waits until the process has taken this signal.

@@ -1,4 +1,0 @@
-//! Bytes to text for people.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bravebot_hooks::properties::escaped_of(bytes));

@@ -1,4 +1,0 @@
-//! Bytes to hooks.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bravebot_hooks::properties::hooks_of(bytes));

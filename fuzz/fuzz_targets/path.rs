@@ -1,4 +1,0 @@
-//! A tree, a `PATH` and a program to where it is found.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| bravebot_hooks::properties::path_of(bytes));
