@@ -12,3 +12,9 @@
 pub(crate) extern "C" fn main() -> std::ffi::c_int {
     crate::cli::main()
 }
+
+// The unwinder from the archive instead of libgcc_s.so, which is a second library to load at each start: about a tenth of the
+// time that an empty program takes. The linker looks at it before the standard library asks for libgcc_s.
+#[link(name = "gcc_eh", kind = "static", modifiers = "-bundle")]
+#[allow(unsafe_code, reason = "declares nothing")]
+unsafe extern "C" {}
