@@ -32,7 +32,11 @@ fn read(directory: &Path, to: &mut String) {
     for entry in fs::read_dir(directory).unwrap().flatten() {
         if entry.file_type().unwrap().is_dir() {
             read(&entry.path(), to);
-        } else {
+        } else if entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "rs")
+        {
             to.push_str(&fs::read_to_string(entry.path()).unwrap());
         }
     }

@@ -39,7 +39,8 @@ pub(crate) fn is_inside_a_hook() -> bool {
         if is_marked(parent) && is_this_program(parent) {
             return true;
         }
-        // The session of the leader's parent is further out. There is no process 0.
+        // The session of the leader's parent is further out, and its leader is older, so this comes to an end. There is no
+        // process 0.
         session = parent_and_session(parent).map_or(0, |(_, outer)| outer);
     }
     false
