@@ -1,6 +1,6 @@
 //! From the text of `hooks.json` to the hooks in force, and a [`Problem`] for everything else (SPEC 1.6 to 1.12).
 //!
-//! The only place that knows JSON. Each value is kept as the slice of the text that it is until its key says what it must
+//! The only place that knows the format. Each value is kept as the slice of the text that it is until its key says what it must
 //! be. So nothing is coerced, a key given twice is seen, and every problem has an offset. Reading has no error to
 //! return: text that cannot be used is a problem and no hooks. Says of a problem what was expected and what was found;
 //! what was probably meant is for `explain`, which looks at the text again.

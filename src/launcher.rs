@@ -1,11 +1,12 @@
 //! Firing: which hooks an event runs, one after the other, and which report each ending becomes.
 //!
 //! Nothing here returns an outcome: what happened goes to the reporter, as text with its moment and program (SPEC 7.1).
-//! Knows no process ids and no JSON.
+//! Knows no process ids and no JSON. The public constructors, which word what was refused, are in `explain`.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use std::cell::Cell;
 use std::ffi::{CString, OsString};
+use std::mem;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
@@ -86,8 +87,8 @@ impl Launcher {
     pub(crate) fn load(names: &[OsString], reporter: Box<dyn Reporter>, wording: Wording) -> Self {
         let report = |problem: String| {
             let report = Report::without_hook(Failure::File, problem);
-            barrier(|| tracing::warn!("{report}"));
-            barrier(|| reporter.report(&report));
+            catch_panic(|| tracing::warn!("{report}"));
+            catch_panic(|| reporter.report(&report));
         };
         let in_force = InForce::load(names, wording, report).unwrap_or_else(|why| {
             report(format!("hooks.json not loaded: {why}"));
@@ -173,7 +174,7 @@ impl Launcher {
             if is_interrupted() {
                 break;
             }
-            self.report(hook, || {
+            self.run_and_report(hook, || {
                 // The reporter may have interrupted the moment.
                 if is_interrupted() {
                     return Ok(Ending::Interrupted);
@@ -214,25 +215,25 @@ impl Launcher {
     }
 
     /// Runs one hook by `run`, and tells the reporter and `tracing` of it.
-    fn report(&self, hook: &Hook, run: impl FnOnce() -> Result<Ending, StartError>) {
+    fn run_and_report(&self, hook: &Hook, run: impl FnOnce() -> Result<Ending, StartError>) {
         let (reporter, moment) = (&*self.0.reporter, hook.on);
         let program = &*escaped(hook.program.as_bytes());
-        let span = barrier(|| tracing::debug_span!("hook", moment = moment.name(), %program));
-        barrier(|| reporter.progress(Progress::Started { moment, program }));
+        let span = catch_panic(|| tracing::debug_span!("hook", moment = moment.name(), %program));
+        catch_panic(|| reporter.progress(Progress::Started { moment, program }));
         let ending = run();
-        barrier(|| reporter.progress(Progress::Over));
+        catch_panic(|| reporter.progress(Progress::Over));
         let failure = failure(ending, hook, self.0.wording);
         let hook = (moment, Arc::clone(&hook.program));
         let report = failure.map(|(what, failure)| Report::of_hook(hook, failure, &what));
-        barrier(|| {
+        catch_panic(|| {
             let _entered = span.as_ref().map(tracing::Span::enter);
             match &report {
                 Some(report) => tracing::warn!("{report}"),
                 None => tracing::debug!("the hook is over"),
             }
         });
-        barrier(|| drop(span));
-        barrier(|| report.iter().for_each(|report| reporter.report(report)));
+        catch_panic(|| drop(span));
+        catch_panic(|| report.iter().for_each(|report| reporter.report(report)));
     }
 }
 
@@ -317,10 +318,11 @@ fn signal_name(signal: i32) -> String {
 }
 
 /// Calls the host's own code, a display or a subscriber. Keeps its panics from the turn (SPEC 6.5), and keeps it from firing.
-fn barrier<T>(call: impl FnOnce() -> T) -> Option<T> {
+fn catch_panic<T>(call: impl FnOnce() -> T) -> Option<T> {
     let is_nested = IS_REPORTING.replace(true);
     // Nothing of ours is left half changed: what is called has shared references alone.
-    let outcome = catch_unwind(AssertUnwindSafe(call)).ok();
+    let outcome = catch_unwind(AssertUnwindSafe(call));
     IS_REPORTING.set(is_nested);
-    outcome
+    // Not dropped: a payload of the host's own may panic again.
+    outcome.map_err(mem::forget).ok()
 }

@@ -1,9 +1,9 @@
 //! One process: find its program, start it, wait for its end or its bound, stop its process group, reap it.
 //!
 //! The only place of the library that holds a process id or sends a signal. Knows no moment and no JSON. A process is
-//! started with posix_spawn(3) in a new session: no copy of the host's page tables (SPEC 3.8), and nothing inherited.
-//! Everything that can fail before the program is touched is done in the parent first, so that an error of
-//! posix_spawn(3) can only be the program's.
+//! started with posix_spawn(3) in a new session: no copy of the host's page tables (SPEC 3.8), nothing inherited, and no
+//! shell, to which posix_spawnp(3) or execvp(3) might hand a text file. What can fail before the program is touched is
+//! done in the parent first, so that an error of posix_spawn(3) is nearly always the program's.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use std::ffi::{CStr, CString, OsStr};
@@ -43,10 +43,10 @@ const FALLBACK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Reaps a child that has ended.
 const REAP: WaitPidFlag = WaitPidFlag::WEXITED.union(WaitPidFlag::WNOHANG);
-/// Blocks until a child has ended, and leaves it.
-const BLOCK: WaitPidFlag = WaitPidFlag::WEXITED.union(WaitPidFlag::WNOWAIT);
-/// Looks whether a child has ended, and leaves it.
-const LOOK: WaitPidFlag = REAP.union(BLOCK);
+/// Waits until a child has ended, and does not reap it.
+const WAIT: WaitPidFlag = WaitPidFlag::WEXITED.union(WaitPidFlag::WNOWAIT);
+/// Asks whether a child has ended, and does not reap it.
+const PEEK: WaitPidFlag = REAP.union(WAIT);
 
 /// What to start.
 pub(crate) struct Command<'a> {
@@ -93,7 +93,7 @@ pub(crate) fn run(
         process.signal(Some(Signal::SIGKILL));
         if let Some(status) = process.reap_until(deadline) {
             // Where somebody else reaped it, the id may be a stranger's by now, so nothing is said of what was left.
-            if status.is_some_and(|status| status.success()) && process.left_something() {
+            if status.is_some_and(|status| status.success()) && process.had_other_members() {
                 return Ok(Ending::LeftRunning);
             }
             return Ok(Ending::Exited(status.unwrap_or_default()));
@@ -141,11 +141,12 @@ pub(crate) fn find(program: &str, path: Option<&OsStr>) -> Result<PathBuf, Start
 fn spawn(command: &Command<'_>) -> Result<Pid, StartError> {
     let failed = |step| move |error| StartError::System(step, error);
     let in_directory = |error| StartError::Directory(command.directory.to_owned(), error);
-    let directory = enter(command.directory).map_err(in_directory)?;
-    let (input, null) = streams(command.input)?;
+    let directory = open_directory(command.directory).map_err(in_directory)?;
+    let (input, null) = open_stdio(command.input)?;
     let prepare = || {
         let mut attributes = PosixSpawnAttr::init()?;
         attributes.set_sigmask(&SigSet::empty())?;
+        // All but the C library's own two, 32 and 33, which posix_spawn(3) leaves ignored.
         attributes.set_sigdefault(&SigSet::all())?;
         let session = PosixSpawnFlags::from_bits_retain(libc::POSIX_SPAWN_SETSID.into());
         let signals = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK;
@@ -165,13 +166,15 @@ fn spawn(command: &Command<'_>) -> Result<Pid, StartError> {
         let started = posix_spawn(command.path, &actions, &attributes, argv, environment);
         match (started, pauses.next()) {
             (Err(Errno::ETXTBSY), Some(pause)) => thread::sleep(pause),
-            (started, _) => return started.map_err(|error| blame(error, &directory, command)),
+            (started, _) => {
+                return started.map_err(|error| start_error(error, &directory, command));
+            }
         }
     }
 }
 
 /// Opens the directory that a hook runs in.
-fn enter(path: &Path) -> Result<OwnedFd, Errno> {
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlag::from_bits_retain(libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC);
     let directory = above_stderr(open(path, flags, Mode::empty())?)?;
     // One that was removed can still be opened, as the working directory, and has no name left.
@@ -182,7 +185,7 @@ fn enter(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// Standard input, which is a pipe that holds the whole of `input`, and `/dev/null` for standard output and error.
-fn streams(input: &[u8]) -> Result<(OwnedFd, OwnedFd), StartError> {
+fn open_stdio(input: &[u8]) -> Result<(OwnedFd, OwnedFd), StartError> {
     let failed = |step| move |error| StartError::System(step, error);
     // Opened anew each time: a host may close descriptors that it does not know, and reuse their numbers.
     let flags = OFlag::from_bits_retain(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
@@ -196,7 +199,7 @@ fn streams(input: &[u8]) -> Result<(OwnedFd, OwnedFd), StartError> {
 }
 
 /// What an error of posix_spawn(3) says of the program (execve(2)), or of the directory, which is entered first.
-fn blame(error: Errno, directory: &OwnedFd, command: &Command<'_>) -> StartError {
+fn start_error(error: Errno, directory: &OwnedFd, command: &Command<'_>) -> StartError {
     if let Err(error) = faccessat(directory, ".", AccessFlags::X_OK, AtFlags::empty()) {
         return StartError::Directory(command.directory.to_owned(), error);
     }
@@ -252,10 +255,10 @@ impl Process {
             let has_ended = match (poll(&mut polled, timeout.unwrap_or(PollTimeout::MAX)), end) {
                 (Ok(_), Some(_)) => polled[0].any() == Some(true),
                 (Err(Errno::EINTR), Some(_)) => false,
-                (Ok(_), None) => self.status(LOOK).is_some(),
+                (Ok(_), None) => self.status(PEEK).is_some(),
                 (Err(_), _) => {
                     thread::sleep(FALLBACK_INTERVAL.min(left));
-                    self.status(LOOK).is_some()
+                    self.status(PEEK).is_some()
                 }
             };
             if has_ended {
@@ -297,7 +300,7 @@ impl Process {
             Some(Err(Errno::ESRCH)) => false,
             // An older kernel does not know the flag (EINVAL); a filter of system calls answers as it likes.
             _ if self.pid.as_raw() <= 1 => false,
-            _ if signal.is_some() && self.status(LOOK) == Some(None) => false,
+            _ if signal.is_some() && self.status(PEEK) == Some(None) => false,
             _ => killpg(self.pid, signal).is_ok(),
         }
     }
@@ -305,7 +308,7 @@ impl Process {
     /// Reaps the child if it has ended, and returns as [`Process::status`]. Never blocks.
     pub(crate) fn reap(&mut self) -> Option<Option<ExitStatus>> {
         if self.thread.is_some() {
-            self.status(LOOK)?;
+            self.status(PEEK)?;
             // It sees the same end. If the child were reaped first, it would wait for whoever gets the id next.
             let _ = self.thread.take().map(|(_, thread)| thread.join());
         }
@@ -325,7 +328,7 @@ impl Process {
 
     /// Returns whether the group had more than its leader, and more than children that had ended and were only not waited
     /// for. To be asked after the leader is reaped and the group killed.
-    fn left_something(&self) -> bool {
+    fn had_other_members(&self) -> bool {
         let stat = |process: DirEntry| fs::read(process.path().join("stat")).ok();
         let was_killed = |stat: Vec<u8>| was_killed(self.pid, &stat);
         self.signal(None) && {
@@ -358,7 +361,7 @@ pub(crate) fn was_killed(group: Pid, stat: &[u8]) -> Option<bool> {
 fn wait_in_thread(pid: Pid) -> Option<(OwnedFd, JoinHandle<()>)> {
     let (reader, writer) = sys::pipe(OFlag::empty()).ok()?;
     let block = move || loop {
-        match sys::wait(Id::Pid(pid), BLOCK) {
+        match sys::wait(Id::Pid(pid), WAIT) {
             Err(Errno::EINTR) => {}
             Ok(Some(status)) if !is_end(&status) => thread::sleep(FALLBACK_INTERVAL),
             _ => break drop(writer),

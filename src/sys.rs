@@ -118,7 +118,8 @@ pub fn raise_default(signal: c_int) {
 
 /// The process that sent a signal; `None` where the kernel did, as for Ctrl-C at the terminal (si_code in sigaction(2)).
 pub fn sender(info: &libc::siginfo_t) -> Option<Pid> {
-    // SAFETY: with an si_code of 0 or less, as kill(2), sigqueue(3) and tgkill(2) give, si_pid is in use.
+    // SAFETY: the kernel has filled in the structure, and any bytes are a pid. It is the sender's for kill(2), sigqueue(3) and
+    // tgkill(2), which have an si_code of 0 or less.
     (info.si_code <= 0).then(|| Pid::from_raw(unsafe { info.si_pid() }))
 }
 

@@ -1,7 +1,8 @@
 //! Opens a file below `HOME` if nobody but root or this user could have chosen its bytes (SPEC 1.1 to 1.5).
 //!
 //! The only maker of [`TrustedText`]. Each component of the path is opened with `O_PATH | O_NOFOLLOW` and judged on the
-//! descriptor, so what is swapped meanwhile changes nothing that was judged, nothing blocks, and no device is opened.
+//! descriptor, so what is swapped meanwhile changes nothing that was judged, nothing blocks, and no device is read. What is
+//! above `HOME` is taken as it is: whoever can rename a directory there chooses `HOME` itself.
 //! Symbolic links are read and followed here, not by the kernel, so that each is judged too. The price is two or three
 //! system calls a component. Knows nothing of JSON, and words what is wrong, but not what to do about it.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -69,7 +69,7 @@ impl TurnLog {
     ///
     /// Blocks for as long as the file system takes; never on another process. What keeps the line from being written is
     /// returned as a report for the display: a log file that is a link, has a second link, is not a file of this user, or
-    /// is where others can write, is not used.
+    /// is in a directory that others can write to, is not used. Its own mode is set to 0600.
     pub fn add(&self, report: &Report) -> Result<(), Report> {
         self.with_home(|home| self.append(home, report))
     }

@@ -150,6 +150,12 @@ fn a_change_after_the_launcher_was_made_has_no_effect() {
 #[test]
 fn a_reporter_that_panics_or_fires_does_no_harm() {
     static LAUNCHER: OnceLock<Launcher> = OnceLock::new();
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in a payload");
+        }
+    }
     struct Panics(AtomicUsize);
     impl Reporter for Panics {
         fn report(&self, _: &Report) {
@@ -161,7 +167,8 @@ fn a_reporter_that_panics_or_fires_does_no_harm() {
         }
 
         fn progress(&self, _: Progress<'_>) {
-            panic!("in a status line");
+            // Panics once more where its payload is dropped.
+            std::panic::panic_any(Bomb);
         }
     }
     let hooks = EACH

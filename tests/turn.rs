@@ -1067,6 +1067,31 @@ fn a_launcher_stops_and_goes_on_with_its_command() {
     }
 }
 
+/// SPEC 8.2: COMMAND that asks to be traced by its parent stops for it at its exec (ptrace(2)), and has not ended.
+#[test]
+fn a_command_that_stops_to_be_traced_has_not_ended() {
+    if std::env::var_os("TRACED").is_some() {
+        fs::write("traced", format!("{}\n", std::process::id())).unwrap();
+        nix::sys::ptrace::traceme().unwrap();
+        unreachable!("{}", Command::new("true").exec());
+    }
+    let sandbox = Sandbox::of_turn(&[]);
+    let this = std::env::current_exe().unwrap();
+    let mut command = sandbox.command(&["turn", "--", this.to_str().unwrap()]);
+    command.args(["a_command_that_stops_to_be_traced_has_not_ended", "--exact"]);
+    command.env("TRACED", "1");
+    let turn = Beside::start(command);
+    let traced = appears(&sandbox.work().join("traced"));
+    is_in_state(&traced, "t");
+    // It waits, and has not gone on to its last moment.
+    is_in_state(&turn.pid(), "S");
+    assert_eq!(sandbox.written("moments").lines().count(), 1);
+    send(&traced, Signal::SIGKILL);
+    let run = turn.ends();
+    assert_eq!(run.status, -9, "{run:#?}");
+    sandbox.has_fired_both_once(&run);
+}
+
 /// SPEC 8.2: nobody could continue it, so the kernel discards the stop.
 #[test]
 fn in_an_orphaned_group_a_launcher_does_not_stop() {

@@ -21,7 +21,7 @@ use signal_hook::low_level::emulate_default_handler;
 pub(crate) const TERMINATION: [Signal; 4] = [SIGINT, SIGQUIT, SIGTERM, SIGHUP];
 
 /// Blocks the signals that a write can cause: by a closed pipe, by a terminal that this process is in the background of,
-/// and by a limit on the size of files. The write then returns an error instead. Also makes the kernel keep the status
+/// and by a limit on the size of files. The write then returns an error, or takes place in the case of the terminal. Also makes the kernel keep the status
 /// of children if SIGCHLD was ignored (SPEC 8.2).
 ///
 /// Returns the signal mask that this process was started with.

@@ -95,8 +95,11 @@ fn wait_for(command: Pid, signals: &mut Signals) -> End {
             }
         }
         match wait(WaitPidFlag::WEXITED) {
-            Ok(None) => {}
-            Ok(Some(status)) => return status.code().ok_or(status.signal().unwrap_or_default()),
+            Ok(Some(status)) if status.stopped_signal().is_none() => {
+                return status.code().ok_or(status.signal().unwrap_or_default());
+            }
+            // One that asked to be traced (ptrace(2)) stops for its parent, and has not ended.
+            Ok(_) => {}
             // There is no such child, and so nothing to wait for.
             Err(_) => return Ok(LAUNCHER_FAILED),
         }
@@ -107,7 +110,7 @@ fn wait_for(command: Pid, signals: &mut Signals) -> End {
     }
 }
 
-/// Returns whether COMMAND does not have the signal yet, and is meant to have it.
+/// Returns whether a signal is passed on to COMMAND. (A kill of the whole group from outside may reach it twice.)
 fn is_forwarded(signal: Signal, sender: Option<Pid>, command: Pid) -> bool {
     match signal {
         SIGCHLD => false,
