@@ -10,6 +10,7 @@ use crate::environment::{Environment, WITHHELD};
 use crate::escape::{escaped, is_invisible, quoted};
 use crate::hooks::Positions;
 use crate::process::was_killed;
+use crate::report::{Failure, Report};
 use crate::trust::{id_outside, is_mapped_in};
 use crate::turn_log::rfc3339;
 
@@ -226,4 +227,20 @@ fn time_is_rfc_3339_in_utc() {
             text
         );
     }
+}
+
+/// SPEC 6.4: with the prefix of the command and a newline a report is a line of 4,096 bytes.
+#[test]
+fn a_report_is_cut_between_characters_at_4079_bytes() {
+    for (text, length) in [("a", 4079), ("é", 4079), ("\u{1f600}", 4079)] {
+        let report = Report::without_hook(Failure::File, text.repeat(5000)).to_string();
+        let is_cut = report.ends_with('…') && report.trim_end_matches('…').ends_with(text);
+        assert!(
+            is_cut && (length - 4..=length).contains(&report.len()),
+            "{}",
+            report.len()
+        );
+    }
+    let report = Report::without_hook(Failure::File, "a".repeat(4079)).to_string();
+    assert_eq!(report, "a".repeat(4079));
 }
